@@ -1,0 +1,565 @@
+"""The catalog: rules/ → Rule and Profile. A rule is there because its TOML is.
+
+    rules/<family>/<name>.toml        one Rule: identity, texts, examples
+    rules/frameworks/<id>.toml        one Profile: what a framework's names mean for the tape
+    rules/frameworks/<id>/*.toml      further tables of that Profile, merged into it
+
+Knows no source, no tree and no tape: it answers questions about names. Prints nothing, writes nothing; the only files
+read are the package's own data, through `Traversable`, so it works from a wheel, a zip and a checkout alike.
+
+Roles of library names (`Profile.role`) are the keys of `ROLES`, roles of methods (`Profile.method`) those of
+`METHOD_ROLES[kind]`; a TOML that uses another word does not load.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from adlint.diagnostics import Applicability, Severity
+
+if sys.version_info >= (3, 11):
+    from importlib.resources.abc import Traversable
+
+    import tomllib
+else:
+    import tomli as tomllib
+
+    if TYPE_CHECKING:
+        from importlib.abc import Traversable
+
+FAMILIES = ("graph", "slots", "scope", "meta")
+CONSUME = ("saved-tensors", "always", "never")
+
+ROLES: Mapping[str, str] = MappingProxyType(
+    {
+        # what owns or holds parameters
+        "module": "calling it makes a module with parameters of its own",
+        "module-base": "subclassing it makes a module class",
+        "loss": "calling it makes a module without parameters whose result is a loss or a distance",
+        "metric": "calling it makes an object that is fed with outputs; it never touches the tape",
+        "container": "a module made of the modules or parameters it is given",
+        "parallel": "returns or wraps its first argument: the same module, function or optimizer for the tape",
+        "copy": "returns a deep copy of its first argument: other parameters, no shared graph",
+        "parameter": "makes a leaf that requires grad",
+        "variable": "returns its argument as a tensor, requiring grad only if asked by keyword",
+        "model-parts": "makes one or several trained things from a list of them",
+        # what moves parameters
+        "optimizer": "makes an optimizer over its first argument",
+        "optimizer-base": "subclassing it makes an optimizer class",
+        "lbfgs": "makes an optimizer whose step needs a closure and calls it many times",
+        "scheduler": "makes a learning rate scheduler",
+        "scaler": "makes a loss scaler",
+        "clip": "rescales gradient slots in place; reads no graph, clears nothing",
+        "init": "overwrites parameters in place without recording",
+        "load": "reads tensors or objects from storage",
+        # what switches recording
+        "no_grad": "context or decorator: recording off",
+        "inference_mode": "context or decorator: recording off, and results may not enter a graph later",
+        "enable_grad": "context or decorator: recording on",
+        "set_grad_enabled": "context, decorator or statement: recording as its argument says",
+        "autocast": "context or decorator that leaves recording alone",
+        # what walks the graph
+        "backward": "function: backpropagates its first argument, one tensor or a sequence in one pass, into slots",
+        "grad": "function: walks the graph from its first argument to its second and returns the gradients",
+        "functional-grad": "differentiates a function; never consumes a graph, never touches slots",
+        "checkpoint": "calls its first argument with the others; its result carries their graph",
+        # what makes values
+        "operation": "its result carries the graph of its tensor arguments",
+        "in_place": "overwrites its first argument, which then carries the graph of the others",
+        "untracked": "its result never requires grad",
+        "factory": "its result has no graph (a leaf; requires grad only if asked by keyword)",
+        "detach": "its result has the value of its argument and no graph",
+        "read": "its result is a Python or numpy value",
+        "distribution": "makes an object that carries the graph of its arguments",
+        "iterate": "an iterable over the elements of its (first) argument",
+        "plain": "no tensors in its result, nothing changes on the tape",
+        # classes that change what a subclass's methods mean
+        "autograd-function": "base of user-defined operations: forward and backward run without recording",
+        "trainer-base": "base of a trainer that calls backward, step and clear itself",
+        "callback-base": "base of callbacks that a trainer calls",
+        # objects of training libraries
+        "accelerator": "makes an object of kind accelerator",
+        "fabric": "makes an object of kind fabric",
+        "engine": "makes an event loop around a process function that it calls per batch",
+        "deepspeed": "returns a tuple whose first element is an object of kind deepspeed",
+    }
+)
+
+_STATE = frozenset({"state", "load", "plain"})
+METHOD_ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "tensor": frozenset(
+            {
+                "backward",
+                "clone",
+                "detach",
+                "detach_in_place",
+                "factory",
+                "grad",
+                "in_place",
+                "operation",
+                "plain",
+                "read",
+                "register_hook",
+                "requires_grad_",
+                "retain_grad",
+                "untracked",
+            }
+        ),
+        "module": _STATE
+        | {"call", "clear", "eval", "modules", "named_parameters", "parameters", "requires_grad_", "self", "train"},
+        "optimizer": _STATE | {"add_param_group", "clear", "step"},
+        "scaler": _STATE | {"scale", "step", "unscale", "update"},
+        "scheduler": _STATE | {"step"},
+        "accelerator": _STATE | {"accumulate", "autocast", "backward", "clip", "gather", "prepare", "unwrap"},
+        "fabric": _STATE | {"autocast", "backward", "clip", "gather", "module", "no_backward_sync", "setup"},
+        "deepspeed": _STATE | {"backward", "call", "clear", "eval", "module", "parameters", "step-and-clear", "train"},
+        "distribution": frozenset({"detach", "operation", "plain", "untracked"}),
+    }
+)
+BASE_METHOD_ROLES = frozenset({"backward", "clip", "freeze", "gather", "optimizers", "plain", "schedulers", "unfreeze"})
+CALLS = frozenset({"backward", "clear", "step"})
+
+
+class CatalogError(Exception):
+    """Data that cannot be used; names the file and the key."""
+
+    def __init__(self, file: str, key: str, problem: str) -> None:
+        super().__init__(f"{file}: {key}: {problem}" if key else f"{file}: {problem}")
+        self.file = file
+        self.key = key
+        self.problem = problem
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One promise: when it is broken, what is said and what a mending looks like.
+
+    `messages` has at least the key "default"; its values and `fix_title` are templates with `{placeholders}` for the
+    check to fill. A rule without a fix has neither title nor applicability.
+    """
+
+    id: str
+    name: str
+    family: str
+    severity: Severity
+    summary: str
+    messages: Mapping[str, str]
+    why: str
+    fix_title: str | None
+    applicability: Applicability | None
+    fix_why: str
+    bad: str
+    good: str
+
+    @property
+    def message(self) -> str:
+        """The usual message's template."""
+        return self.messages["default"]
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """A library class that users subclass, and what its framework does around the subclass's methods.
+
+    Hook names may hold `*`. `calls` lists, in order, what the framework does by itself (backward, step, clear) unless
+    the class attribute `manual_attribute` is set to False; `returns_loss` are the hooks whose result it backpropagates.
+    `methods` gives the roles that methods of `self` have for the tape.
+    """
+
+    names: tuple[str, ...]
+    role: str
+    hooks_without_recording: tuple[str, ...] = ()
+    hooks_by_framework: tuple[str, ...] = ()
+    returns_loss: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
+    manual_attribute: str = ""
+    methods: Mapping[str, str] = field(default_factory=dict)
+
+    def runs_without_recording(self, method: str) -> bool:
+        """Whether the framework calls `method` with recording off."""
+        return _among(method, self.hooks_without_recording)
+
+    def runs_by_framework(self, method: str) -> bool:
+        """Whether the framework calls `method` at all, with recording on or off."""
+        return self.runs_without_recording(method) or _among(method, self.hooks_by_framework)
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """A table from names to roles: exact names first, then patterns in their order.
+
+    In a pattern `*` stands for any characters but a dot, `**` for any characters, `[...]` for one of a set.
+    """
+
+    exact: Mapping[str, str]
+    patterns: tuple[tuple[re.Pattern[str], str], ...]
+
+    def get(self, name: str) -> str:
+        """The role of `name`, or an empty string."""
+        found = self.exact.get(name)
+        if found is not None:
+            return found
+        return next((role for pattern, role in self.patterns if pattern.fullmatch(name)), "")
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """One framework as data: what its names do to graph, slots and scope. Compared by identity.
+
+    `roots` are the import roots that make a file relevant. `consume` says what a backward frees. Dotted names are
+    canonical: the full path by which the library documents or defines the object; Python's own are `builtins.<name>`.
+    """
+
+    id: str
+    roots: tuple[str, ...]
+    terms: Mapping[str, str]
+    consume: str
+    retain_argument: str
+    implied_retain: tuple[str, ...]
+    backward_parameters: Mapping[str, tuple[str, ...]]
+    bases: tuple[Base, ...]
+    _roles: Names
+    _methods: Mapping[str, Names]
+    _parameterless: frozenset[str]
+    _saves: Mapping[str, bool | None]
+    _prefixes: tuple[str, ...]
+    _known: dict[str, str] = field(default_factory=dict)
+
+    def role(self, dotted: str) -> str:
+        """The role of a library function or class, a key of `ROLES`; empty if its effect is not known."""
+        found = self._known.get(dotted)
+        if found is None:
+            found = self._known[dotted] = self._roles.get(dotted)
+        return found
+
+    def method(self, kind: str, name: str) -> str:
+        """The role of a method or property on an object of that kind; empty if either is not known."""
+        names = self._methods.get(kind)
+        return names.get(name) if names else ""
+
+    def has_parameters(self, dotted: str) -> bool | None:
+        """Whether an instance of this library module class owns parameters; None if that is not known."""
+        role = self.role(dotted)
+        if role in ("loss", "metric") or dotted in self._parameterless:
+            return False
+        return True if role == "module" and dotted.startswith(self._prefixes) else None
+
+    def saves(self, operation: str) -> bool | None:
+        """Whether this operation's node keeps a tensor that the first backward frees; None if unknown or conditional.
+
+        Takes library names, `Tensor.<method>` and operators: + - * / // % ** @ neg pos abs, [] (an int, slice, None or
+        Ellipsis as index), [mask] (a list or tensor as index), []= (assignment to an element).
+        """
+        name = operation
+        for prefix in self._prefixes:
+            if operation.startswith(prefix):
+                name = operation[len(prefix) :]
+                break
+        if name in self._saves:
+            return self._saves[name]
+        return self._saves.get(name[:-1]) if name.endswith("_") else None
+
+    def base(self, dotted: str) -> Base | None:
+        """The known base class of that name, with what its framework does around its subclasses' methods."""
+        return next((base for base in self.bases if dotted in base.names), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """All rules by name and all profiles by id."""
+
+    rules: Mapping[str, Rule]
+    profiles: Mapping[str, Profile]
+
+    def rule(self, name_or_id: str) -> Rule:
+        """The rule of that name or id; raises KeyError."""
+        if name_or_id in self.rules:
+            return self.rules[name_or_id]
+        for rule in self.rules.values():
+            if rule.id == name_or_id:
+                return rule
+        raise KeyError(name_or_id)
+
+
+@lru_cache(maxsize=1)
+def load() -> Catalog:
+    """Read the rules and profiles that come with the package."""
+    root = _root()
+    rules: dict[str, Rule] = {}
+    ids: dict[str, str] = {}
+    for family in FAMILIES:
+        for file in _tables(root / family):
+            rule = read_rule(file, family)
+            if rule.id in ids:
+                raise CatalogError(f"{family}/{file.name}", "id", f"{rule.id} is taken by {ids[rule.id]}")
+            if rule.name in rules:
+                raise CatalogError(f"{family}/{file.name}", "name", f"{rule.name} exists in another family")
+            ids[rule.id] = rule.name
+            rules[rule.name] = rule
+    frameworks = root / "frameworks"
+    profiles = [read_profile(file, _tables(frameworks / file.name[:-5])) for file in _tables(frameworks)]
+    ordered = sorted(rules.values(), key=lambda rule: rule.id)
+    return Catalog(
+        MappingProxyType({rule.name: rule for rule in ordered}),
+        MappingProxyType({profile.id: profile for profile in profiles}),
+    )
+
+
+def read_rule(file: Traversable, family: str) -> Rule:
+    """Read one rule; its name is the file's."""
+    name = file.name[:-5]
+    table = _Table(f"{family}/{file.name}", _parse(file))
+    messages = table.texts("messages", required=True)
+    if "default" not in messages:
+        raise CatalogError(table.file, "messages", "has no default")
+    fix = table.child("fix")
+    rule = Rule(
+        id=table.text("id"),
+        name=table.text("name"),
+        family=family,
+        severity=Severity(table.choice("severity", _values(Severity))),
+        summary=table.text("summary"),
+        messages=MappingProxyType(messages),
+        why=table.text("why").strip(),
+        fix_title=fix.text("title") if fix else None,
+        applicability=Applicability(fix.choice("applicability", _values(Applicability))) if fix else None,
+        fix_why=fix.text("why").strip() if fix else "",
+        bad=table.text("bad").lstrip("\n"),
+        good=table.text("good").lstrip("\n"),
+    )
+    if rule.name != name:
+        raise CatalogError(table.file, "name", f"is {rule.name!r}, the file says {name!r}")
+    if not re.fullmatch(r"AD\d{3}", rule.id):
+        raise CatalogError(table.file, "id", f"{rule.id!r} is not of the form AD123")
+    if fix:
+        fix.finish()
+    table.finish()
+    return rule
+
+
+def read_profile(file: Traversable, parts: Iterable[Traversable] = ()) -> Profile:
+    """Read one profile, with the tables of `parts` merged into its own."""
+    name = f"frameworks/{file.name}"
+    data = _parse(file)
+    for part in parts:
+        data = _merged(data, _parse(part), f"frameworks/{file.name[:-5]}/{part.name}")
+    table = _Table(name, data)
+    consume = table.choice("consume", CONSUME)
+    bases = tuple(_bases(table))
+    roles = _names(table, "roles", "patterns", frozenset(ROLES))
+    exact = {name: base.role for base in bases for name in base.names}
+    for known in exact.keys() & roles.exact.keys():
+        raise CatalogError(name, "bases", f"{known!r} is also in roles")
+    roles = Names(MappingProxyType({**roles.exact, **exact}), roles.patterns)
+    methods: dict[str, Names] = {}
+    kinds = table.child("methods") or _Table(name, {})
+    for kind in list(kinds.data):
+        if kind not in METHOD_ROLES:
+            raise CatalogError(name, f"methods.{kind}", "is not a kind of object")
+        methods[kind] = _names(kinds, kind, None, METHOD_ROLES[kind])
+    saves: dict[str, bool | None] = {}
+    answers = table.child("saves")
+    for key, answer in (("always", True), ("never", False), ("conditional", None)):
+        for operation in answers.strings(key) if answers else ():
+            if operation in saves:
+                raise CatalogError(name, f"saves.{key}", f"{operation!r} is listed twice")
+            saves[operation] = answer
+    profile = Profile(
+        id=table.text("id"),
+        roots=table.strings("roots"),
+        terms=MappingProxyType(table.texts("terms", required=True)),
+        consume=consume,
+        retain_argument=table.text("retain_argument", default=""),
+        implied_retain=table.strings("implied_retain"),
+        backward_parameters=MappingProxyType(_positions(table)),
+        bases=bases,
+        _roles=roles,
+        _methods=MappingProxyType(methods),
+        _parameterless=frozenset(table.strings("parameterless")),
+        _saves=MappingProxyType(saves),
+        _prefixes=table.strings("operation_prefixes"),
+    )
+    if profile.id != file.name[:-5]:
+        raise CatalogError(name, "id", f"is {profile.id!r}, the file says {file.name[:-5]!r}")
+    kinds.finish()
+    if answers:
+        answers.finish()
+    table.finish()
+    return profile
+
+
+@dataclass(slots=True)
+class _Table:
+    """A TOML table that is read key by key; what nobody asked for is an error."""
+
+    file: str
+    data: dict[str, Any]
+    path: str = ""
+    read: set[str] = field(default_factory=set)
+
+    def take(self, key: str, kind: type, required: bool) -> Any:
+        self.read.add(key)
+        value = self.data.get(key)
+        if value is None:
+            if required:
+                raise CatalogError(self.file, self.path + key, "is missing")
+            return None
+        if not isinstance(value, kind):
+            raise CatalogError(self.file, self.path + key, f"is not a {kind.__name__}")
+        return value
+
+    def text(self, key: str, default: str | None = None) -> str:
+        value: str | None = self.take(key, str, default is None)
+        if value is None:
+            return default or ""
+        if not value.strip():
+            raise CatalogError(self.file, self.path + key, "is empty")
+        return value
+
+    def choice(self, key: str, choices: Iterable[str]) -> str:
+        value = self.text(key)
+        if value not in choices:
+            raise CatalogError(self.file, self.path + key, f"{value!r} is not one of {', '.join(choices)}")
+        return value
+
+    def strings(self, key: str) -> tuple[str, ...]:
+        value = self.take(key, list, False) or []
+        if not all(isinstance(item, str) for item in value):
+            raise CatalogError(self.file, self.path + key, "is not a list of strings")
+        return tuple(value)
+
+    def texts(self, key: str, required: bool = False) -> dict[str, str]:
+        value = self.take(key, dict, required) or {}
+        for name, text in value.items():
+            if not isinstance(text, str):
+                raise CatalogError(self.file, f"{self.path}{key}.{name}", "is not a string")
+        return dict(value)
+
+    def pairs(self, key: str) -> Iterator[tuple[str, str]]:
+        for value in self.take(key, list, False) or []:
+            match value:
+                case [str(first), str(second)]:
+                    yield first, second
+                case _:
+                    raise CatalogError(self.file, self.path + key, f"{value!r} is not a pair of strings")
+
+    def child(self, key: str) -> _Table | None:
+        value = self.take(key, dict, False)
+        return None if value is None else _Table(self.file, value, f"{self.path}{key}.")
+
+    def children(self, key: str) -> Iterator[_Table]:
+        for index, value in enumerate(self.take(key, list, False) or []):
+            if not isinstance(value, dict):
+                raise CatalogError(self.file, f"{self.path}{key}[{index}]", "is not a table")
+            yield _Table(self.file, value, f"{self.path}{key}[{index}].")
+
+    def finish(self) -> None:
+        for key in self.data:
+            if key not in self.read:
+                raise CatalogError(self.file, self.path + key, "is not a known key")
+
+
+def _names(table: _Table, key: str, ordered: str | None, known: frozenset[str]) -> Names:
+    """Read `role = [names]`; a name with a wildcard joins the patterns, before those of the table `ordered`."""
+    exact: dict[str, str] = {}
+    patterns: list[tuple[re.Pattern[str], str]] = []
+    roles = table.child(key) or _Table(table.file, {}, f"{table.path}{key}.")
+    for role in roles.data:
+        if role not in known:
+            raise CatalogError(table.file, roles.path + role, "is not a known role")
+        for name in roles.strings(role):
+            if "*" in name:
+                patterns.append((_compiled(name), role))
+            elif exact.setdefault(name, role) != role:
+                raise CatalogError(table.file, roles.path + role, f"{name!r} is also listed as {exact[name]!r}")
+    for role, pattern in table.pairs(ordered) if ordered else ():
+        if role not in known:
+            raise CatalogError(table.file, f"{table.path}{ordered}", f"{role!r} is not a known role")
+        patterns.append((_compiled(pattern), role))
+    return Names(MappingProxyType(exact), tuple(patterns))
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    parts = re.split(r"(\*\*|\*|\[[^\]]+\])", pattern)
+    wild = {"**": ".*", "*": "[^.]*"}
+    return re.compile("".join(wild.get(part) or (part if part[:1] == "[" else re.escape(part)) for part in parts))
+
+
+def _positions(table: _Table) -> dict[str, tuple[str, ...]]:
+    parameters = table.child("backward_parameters") or _Table(table.file, {}, "backward_parameters.")
+    return {function: parameters.strings(function) for function in parameters.data}
+
+
+def _bases(table: _Table) -> Iterator[Base]:
+    for item in table.children("bases"):
+        role = item.text("role")
+        if role not in ROLES:
+            raise CatalogError(item.file, item.path + "role", f"{role!r} is not a known role")
+        calls, methods = item.strings("calls"), item.texts("methods")
+        if not CALLS.issuperset(calls):
+            raise CatalogError(item.file, item.path + "calls", f"knows only {', '.join(sorted(CALLS))}")
+        if not BASE_METHOD_ROLES.issuperset(methods.values()):
+            raise CatalogError(item.file, item.path + "methods", f"knows only {', '.join(sorted(BASE_METHOD_ROLES))}")
+        yield Base(
+            names=item.strings("names"),
+            role=role,
+            hooks_without_recording=item.strings("hooks_without_recording"),
+            hooks_by_framework=item.strings("hooks_by_framework"),
+            returns_loss=item.strings("returns_loss"),
+            calls=calls,
+            manual_attribute=item.text("manual_attribute", default=""),
+            methods=MappingProxyType(methods),
+        )
+        item.finish()
+
+
+def _merged(into: dict[str, Any], other: dict[str, Any], file: str, path: str = "") -> dict[str, Any]:
+    """Join two trees of tables: tables key by key, lists end to end; a value given twice is an error."""
+    result = dict(into)
+    for key, value in other.items():
+        if key not in result:
+            result[key] = value
+        elif isinstance(value, dict) and isinstance(result[key], dict):
+            result[key] = _merged(result[key], value, file, f"{path}{key}.")
+        elif isinstance(value, list) and isinstance(result[key], list):
+            result[key] = [*result[key], *value]
+        else:
+            raise CatalogError(file, path + key, "is already given")
+    return result
+
+
+def _values(choices: type[Enum]) -> list[str]:
+    return [choice.value for choice in choices]
+
+
+def _among(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _parse(file: Traversable) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise CatalogError(file.name, "", str(error)) from error
+
+
+def _tables(folder: Traversable) -> list[Traversable]:
+    if not folder.is_dir():
+        return []
+    return sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
+
+
+def _root() -> Traversable:
+    installed = resources.files("adlint") / "rules"
+    return installed if installed.is_dir() else Path(__file__).resolve().parent.parent / "rules"
