@@ -145,8 +145,8 @@ class CatalogError(Exception):
 class Rule:
     """One promise: when it is broken, what is said and what a mending looks like.
 
-    `messages` has at least the key "default"; its values and `fix_title` are templates with `{placeholders}` for the
-    check to fill. A rule without a fix has neither title nor applicability.
+    The values of `messages` and `fix_titles` are templates with `{placeholders}` for the check to fill. `messages` has
+    the key "default", and `fix_titles` too if there is a fix; a rule without one has no titles and no applicability.
     """
 
     id: str
@@ -156,7 +156,7 @@ class Rule:
     summary: str
     messages: Mapping[str, str]
     why: str
-    fix_title: str | None
+    fix_titles: Mapping[str, str]
     applicability: Applicability | None
     fix_why: str
     bad: str
@@ -166,6 +166,11 @@ class Rule:
     def message(self) -> str:
         """The usual message's template."""
         return self.messages["default"]
+
+    @property
+    def fix_title(self) -> str | None:
+        """The usual fix's title, a template; None if the rule has no fix."""
+        return self.fix_titles.get("default")
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,7 +337,7 @@ def read_rule(file: Traversable, family: str) -> Rule:
         summary=table.text("summary"),
         messages=MappingProxyType(messages),
         why=table.text("why").strip(),
-        fix_title=fix.text("title") if fix else None,
+        fix_titles=MappingProxyType({"default": fix.text("title"), **fix.texts("titles")} if fix else {}),
         applicability=Applicability(fix.choice("applicability", _values(Applicability))) if fix else None,
         fix_why=fix.text("why").strip() if fix else "",
         bad=table.text("bad").lstrip("\n"),
