@@ -51,7 +51,7 @@ ROLES: Mapping[str, str] = MappingProxyType(
         "parallel": "returns or wraps its first argument: the same module, function or optimizer for the tape",
         "copy": "returns a deep copy of its first argument: other parameters, no shared graph",
         "parameter": "makes a leaf that requires grad",
-        "variable": "returns its argument as a tensor, requiring grad only if asked by keyword",
+        "variable": "returns a tensor argument itself, graph and all; anything else becomes a leaf",
         "model-parts": "makes one or several trained things from a list of them",
         # what moves parameters
         "optimizer": "makes an optimizer over its first argument",
@@ -253,12 +253,9 @@ class Profile:
         names = self._methods.get(kind)
         return names.get(name) if names else ""
 
-    def has_parameters(self, dotted: str) -> bool | None:
-        """Whether an instance of this library module class owns parameters; None if that is not known."""
-        role = self.role(dotted)
-        if role in ("loss", "metric") or dotted in self._parameterless:
-            return False
-        return True if role == "module" and dotted.startswith(self._prefixes) else None
+    def parameterless(self, dotted: str) -> bool:
+        """Whether instances of this library class certainly own no parameters."""
+        return self.role(dotted) in ("loss", "metric") or dotted in self._parameterless
 
     def saves(self, operation: str) -> bool | None:
         """Whether this operation's node keeps a tensor that the first backward frees; None if unknown or conditional.
