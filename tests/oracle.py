@@ -25,7 +25,7 @@ SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a program did: the exception it ended with, or its `RESULT`; and the tensors saved, where they were counted."""
+    """What a program did: the exception it ended with, or its `RESULT`; and how many tensors were saved, if counted."""
 
     error: str | None
     result: tuple[float, ...] | None
@@ -42,7 +42,7 @@ class Outcome:
 def run(text: str, *, count: bool = False, seconds: float = SECONDS) -> Outcome:
     """Run `text` as `__main__` in a child of its own; with `count`, under hooks that count saved tensors."""
     import torch
-    import torch._dynamo  # noqa: F401  (optimizers pull it in; loaded here once, not in every child)
+    import torch._dynamo  # optimizers pull it in; loaded here once, not in every child
 
     torch.set_num_threads(1)
     reader, writer = os.pipe()
@@ -74,7 +74,7 @@ def differ(ours: tuple[float, ...] | None, theirs: tuple[float, ...] | None, tol
     """Whether two results are more than rounding apart; a missing result differs from everything."""
     if ours is None or theirs is None or len(ours) != len(theirs):
         return True
-    return any(not abs(a - b) <= tolerance * max(1.0, abs(b)) for a, b in zip(ours, theirs))
+    return any(not abs(a - b) <= tolerance * max(1.0, abs(b)) for a, b in zip(ours, theirs, strict=True))
 
 
 def _read(reader: int, child: int, seconds: float) -> bytes | None:

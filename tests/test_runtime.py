@@ -1,0 +1,85 @@
+"""Every fixture program under PyTorch: wrong programs go wrong as their rule says, right and fixed ones run through."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import oracle
+import pytest
+
+from adlint.config import Settings
+from adlint.linter import fix
+from adlint.source import Source
+
+if TYPE_CHECKING:
+    from conftest import Case
+
+pytestmark = pytest.mark.runtime
+
+FREED = "Trying to backward through the graph a second time"
+
+RAISES = {"double-backward": FREED, "shared-backward": FREED}
+"""Rules whose programs raise this; where nothing was saved, the result is twice that of the fixed program instead."""
+
+DIFFERS = {"missing-zero-grad", "foreign-grad"}
+"""Rules whose programs run through with another result than the fixed one."""
+
+RECORDS = {"eval-without-no-grad"}
+"""Rules whose programs run through with the same result and save more tensors than the fixed one."""
+
+run = lru_cache(maxsize=None)(oracle.run)
+
+
+def golden(case: Case) -> str:
+    assert case.golden is not None, f"{case.id}: shown only against a fixed program, and there is none"
+    return case.golden
+
+
+def test_wrong_program_goes_wrong(wrong: Case) -> None:
+    """The misbehaviour that the marks claim is real."""
+    outcome = run(wrong.text)
+    if wrong.rule in RAISES:
+        if outcome.error is None:
+            once = run(golden(wrong)).result
+            assert once, "no RESULT"
+            assert outcome.result == pytest.approx([2 * value for value in once])
+        else:
+            assert RAISES[wrong.rule] in outcome.error
+            assert outcome.line in {line for line, _ in wrong.marks.want | wrong.marks.todo}
+        return
+    assert outcome.error is None
+    assert outcome.result, "no RESULT"
+    if wrong.rule in DIFFERS:
+        assert oracle.differ(outcome.result, run(golden(wrong)).result)
+    elif wrong.rule in RECORDS:
+        recorded = run(wrong.text, count=True).saved
+        assert recorded, "nothing is recorded"
+        if wrong.golden is not None:
+            assert not oracle.differ(outcome.result, run(wrong.golden).result)
+            assert recorded > (run(wrong.golden, count=True).saved or 0)
+    else:
+        pytest.fail(f"say in RAISES, DIFFERS or RECORDS what a {wrong.rule} does at run time")
+
+
+def test_right_program_runs(right: Case) -> None:
+    """What a naive rule would report runs through."""
+    outcome = run(right.text)
+    assert outcome.error is None
+    assert outcome.result, "no RESULT"
+
+
+def test_fixed_program_runs(mended: Case) -> None:
+    """The expert's fix runs through."""
+    outcome = run(golden(mended))
+    assert outcome.error is None
+    assert outcome.result, "no RESULT"
+
+
+def test_our_fix_does_what_the_experts_does(mended: Case) -> None:
+    """The text that a fix leaves runs through with the result of the expert's."""
+    if mended.marks.todo:
+        pytest.skip("a known miss cannot be mended yet")
+    ours = run(fix(Source("case.py", mended.text), Settings(), unsafe=True).text)
+    assert ours.error is None
+    assert not oracle.differ(ours.result, run(golden(mended)).result)
