@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
@@ -117,7 +117,8 @@ METHOD_ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
             }
         ),
         "module": _STATE
-        | {"call", "clear", "eval", "modules", "named_parameters", "parameters", "requires_grad_", "self", "train"},
+        | {"call", "clear", "eval", "modules", "named_parameters", "parameter", "parameters"}
+        | {"requires_grad_", "self", "submodule", "train"},
         "optimizer": _STATE | {"add_param_group", "clear", "step"},
         "scaler": _STATE | {"scale", "step", "unscale", "update"},
         "scheduler": _STATE | {"step"},
@@ -208,14 +209,14 @@ class Names:
     """
 
     exact: Mapping[str, str]
-    patterns: tuple[tuple[re.Pattern[str], str], ...]
+    patterns: tuple[tuple[str, str], ...]
 
     def get(self, name: str) -> str:
         """The role of `name`, or an empty string."""
         found = self.exact.get(name)
         if found is not None:
             return found
-        return next((role for pattern, role in self.patterns if pattern.fullmatch(name)), "")
+        return next((role for pattern, role in self.patterns if _matches(pattern, name)), "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -475,23 +476,30 @@ class _Table:
 def _names(table: _Table, key: str, ordered: str | None, known: frozenset[str]) -> Names:
     """Read `role = [names]`; a name with a wildcard joins the patterns, before those of the table `ordered`."""
     exact: dict[str, str] = {}
-    patterns: list[tuple[re.Pattern[str], str]] = []
+    patterns: list[tuple[str, str]] = []
     roles = table.child(key) or _Table(table.file, {}, f"{table.path}{key}.")
     for role in roles.data:
         if role not in known:
             raise CatalogError(table.file, roles.path + role, "is not a known role")
         for name in roles.strings(role):
             if "*" in name:
-                patterns.append((_compiled(name), role))
+                patterns.append((name, role))
             elif exact.setdefault(name, role) != role:
                 raise CatalogError(table.file, roles.path + role, f"{name!r} is also listed as {exact[name]!r}")
     for role, pattern in table.pairs(ordered) if ordered else ():
         if role not in known:
             raise CatalogError(table.file, f"{table.path}{ordered}", f"{role!r} is not a known role")
-        patterns.append((_compiled(pattern), role))
+        patterns.append((pattern, role))
     return Names(MappingProxyType(exact), tuple(patterns))
 
 
+def _matches(pattern: str, name: str) -> bool:
+    """Compare without compiling where the text before the first wildcard already differs."""
+    literal = pattern.partition("*")[0].partition("[")[0]
+    return name.startswith(literal) and bool(_compiled(pattern).fullmatch(name))
+
+
+@cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     parts = re.split(r"(\*\*|\*|\[[^\]]+\])", pattern)
     wild = {"**": ".*", "*": "[^.]*"}

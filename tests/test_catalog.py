@@ -1,0 +1,292 @@
+"""The catalog's own promise: every table loads, all texts have one voice, and the examples are programs."""
+
+from __future__ import annotations
+
+import ast
+import re
+import string
+from pathlib import Path
+
+import pytest
+
+from adlint import catalog
+from adlint.catalog import METHOD_ROLES, ROLES, CatalogError, Profile, Rule
+from adlint.diagnostics import Severity
+
+CATALOG = catalog.load()
+RULES = list(CATALOG.rules.values())
+PROFILES = list(CATALOG.profiles.values())
+
+# What the identity of a rule is. A line is added for a new rule and never changed.
+IDS = {
+    "AD001": "unused-suppression",
+    "AD002": "unreadable-source",
+    "AD101": "double-backward",
+    "AD102": "shared-backward",
+    "AD201": "missing-zero-grad",
+    "AD208": "foreign-grad",
+    "AD301": "eval-without-no-grad",
+}
+PLACEHOLDERS = {
+    "double-backward": {"loss", "line", "backward"},
+    "shared-backward": {"loss", "shared", "other", "line", "backward"},
+    "missing-zero-grad": {"owner", "line", "clear"},
+    "foreign-grad": {"owner", "line", "clear"},
+    "eval-without-no-grad": {"function", "no_grad"},
+}
+every_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+every_profile = pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.id)
+
+
+def fields(template: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(template) if name is not None}
+
+
+def test_identities_stay() -> None:
+    """A rule keeps its id and an id its rule."""
+    assert {key: CATALOG.rule(key).name for key in IDS} == IDS
+
+
+def test_rules_are_found_by_name_and_id() -> None:
+    assert all(CATALOG.rule(rule.name) is CATALOG.rule(rule.id) is rule for rule in RULES)
+    with pytest.raises(KeyError):
+        CATALOG.rule("no-such-rule")
+
+
+def test_load_is_cached() -> None:
+    assert catalog.load() is CATALOG
+
+
+@every_rule
+def test_id_names_the_family(rule: Rule) -> None:
+    """AD1xx is graph, AD2xx slots, AD3xx scope, AD0xx the linter itself."""
+    family = {"0": "meta", "1": "graph", "2": "slots", "3": "scope"}
+    assert family[rule.id[2]] == rule.family
+
+
+@every_rule
+def test_wording_of_messages(rule: Rule) -> None:
+    """Lower case, no final stop, no advice: a message says what happened."""
+    for message in rule.messages.values():
+        assert re.match(r"[`a-z{]", message), message
+        assert not message.endswith((".", "!")), message
+        assert message.count("`") % 2 == 0, message
+        assert not re.search(r"\b(please|try|should|must|consider)\b", message), message
+
+
+@every_rule
+def test_wording_of_titles(rule: Rule) -> None:
+    """Imperative, lower case, no final stop."""
+    for title in rule.fix_titles.values():
+        assert re.match(r"[a-z]", title), title
+        assert not title.endswith("."), title
+        assert title.count("`") % 2 == 0, title
+
+
+@every_rule
+def test_summary_is_one_line(rule: Rule) -> None:
+    assert "\n" not in rule.summary
+    assert not rule.summary.endswith(".")
+    assert rule.summary[0].islower()
+
+
+@every_rule
+def test_why_is_prose(rule: Rule) -> None:
+    """One or two paragraphs of whole sentences."""
+    paragraphs = rule.why.split("\n\n")
+    assert len(paragraphs) <= 2
+    for paragraph in paragraphs:
+        assert paragraph.endswith("."), paragraph
+
+
+@every_rule
+def test_fix_is_whole(rule: Rule) -> None:
+    """Title, applicability and reason come together or not at all."""
+    assert bool(rule.fix_titles) == (rule.applicability is not None) == bool(rule.fix_why)
+    assert (rule.fix_title is None) == (not rule.fix_titles)
+
+
+@every_rule
+def test_placeholders_are_known(rule: Rule) -> None:
+    """A check and a template agree on what is filled in."""
+    if rule.name in PLACEHOLDERS:
+        used = set().union(*map(fields, (*rule.messages.values(), *rule.fix_titles.values())))
+        assert used <= PLACEHOLDERS[rule.name]
+
+
+@every_rule
+def test_examples_parse(rule: Rule) -> None:
+    """Both examples are Python, unless the rule is about what is not."""
+    for text in (rule.bad, rule.good):
+        assert text.endswith("\n")
+        assert not text.startswith("\n")
+        assert all(len(line) <= 120 for line in text.splitlines())
+    ast.parse(rule.good)
+    if rule.name != "unreadable-source":
+        ast.parse(rule.bad)
+
+
+@every_rule
+def test_examples_are_marked(rule: Rule) -> None:
+    """The bad example says where the rule speaks; the good one says nothing."""
+    assert "# want" not in rule.good
+    if rule.family != "meta":
+        assert re.findall(r"# want: (\S+)$", rule.bad, re.MULTILINE) == [rule.name]
+
+
+@pytest.mark.runtime
+@every_rule
+def test_examples_run(rule: Rule) -> None:
+    """The good example runs; the bad one runs as well or fails at the marked line, as its rule says."""
+    pytest.importorskip("torch")
+    if rule.family == "meta":
+        pytest.skip("not about training")
+    exec(compile(rule.good, "good", "exec"), {"__name__": "__main__"})
+    if rule.name in ("double-backward", "shared-backward"):
+        with pytest.raises(RuntimeError, match="second time") as failure:
+            exec(compile(rule.bad, "bad", "exec"), {"__name__": "__main__"})
+        marked = next(n for n, line in enumerate(rule.bad.splitlines(), 1) if "# want" in line)
+        assert marked in [entry.lineno + 1 for entry in failure.traceback if str(entry.path).endswith("bad")]
+    else:
+        exec(compile(rule.bad, "bad", "exec"), {"__name__": "__main__"})
+
+
+@every_profile
+def test_profile_has_terms_for_every_template(profile: Profile) -> None:
+    """What a template leaves to the framework, every framework supplies."""
+    assert {"backward", "clear", "no_grad"} <= profile.terms.keys()
+
+
+@every_profile
+def test_roles_are_documented(profile: Profile) -> None:
+    """The tables use only documented words."""
+    roles = {*profile._roles.exact.values(), *(role for _, role in profile._roles.patterns)}
+    assert roles <= ROLES.keys()
+    for kind, names in profile._methods.items():
+        assert {*names.exact.values(), *(role for _, role in names.patterns)} <= METHOD_ROLES[kind]
+
+
+@every_profile
+def test_patterns_are_listed_once(profile: Profile) -> None:
+    """The second of two equal patterns never decides anything."""
+    patterns = [pattern for pattern, _ in profile._roles.patterns]
+    assert len(patterns) == len(set(patterns))
+
+
+@every_profile
+def test_unknown_names_have_no_role(profile: Profile) -> None:
+    assert profile.role("somewhere.else.entirely") == ""
+    assert profile.role("torchless.relu") == ""
+    assert profile.method("tensor", "no_such_method") == ""
+    assert profile.method("no-such-kind", "backward") == ""
+    assert profile.saves("somewhere.else.entirely") is None
+    assert profile.base("somewhere.Else") is None
+
+
+GOOD_RULE = """
+id = "AD199"
+name = "some-rule"
+severity = "error"
+summary = "something happens"
+why = "Because."
+bad = "x = 1"
+good = "x = 2"
+[messages]
+default = "something happened"
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        (('id = "AD199"', 'id = "X1"'), "id"),
+        (('name = "some-rule"', 'name = "other-rule"'), "name"),
+        (('severity = "error"', 'severity = "fatal"'), "severity"),
+        (('why = "Because."', ""), "why"),
+        (('why = "Because."', 'why = " "'), "why"),
+        (('why = "Because."', "why = 3"), "why"),
+        (('why = "Because."', 'why = "Because."\ncolour = "red"'), "colour"),
+        (("default =", "other ="), "messages"),
+        (('default = "something happened"', 'default = "x"\n[fix]\ntitle = "mend it"'), "fix.applicability"),
+    ],
+)
+def test_broken_rules_name_file_and_key(tmp_path: Path, change: tuple[str, str], key: str) -> None:
+    """Data that cannot be used says where it is wrong."""
+    file = tmp_path / "some-rule.toml"
+    file.write_text(GOOD_RULE, encoding="utf-8")
+    assert catalog.read_rule(file, "graph").severity is Severity.ERROR
+    file.write_text(GOOD_RULE.replace(*change), encoding="utf-8")
+    with pytest.raises(CatalogError) as failure:
+        catalog.read_rule(file, "graph")
+    assert failure.value.key == key
+    assert "some-rule.toml" in failure.value.file
+    assert key in str(failure.value)
+
+
+def test_broken_toml_names_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "some-rule.toml"
+    file.write_text("id = ", encoding="utf-8")
+    with pytest.raises(CatalogError, match=r"some-rule\.toml"):
+        catalog.read_rule(file, "graph")
+
+
+GOOD_PROFILE = """
+id = "ours"
+roots = ["ours"]
+consume = "always"
+[terms]
+backward = "backward()"
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "key"),
+    [
+        ('[roles]\nwizard = ["ours.f"]', "roles.wizard"),
+        ('[roles]\nplain = ["ours.f"]\nload = ["ours.f"]', "roles.load"),
+        ('[methods.wizard]\nplain = ["f"]', "methods.wizard"),
+        ('[methods.tensor]\nwizard = ["f"]', "methods.tensor.wizard"),
+        ('[saves]\nnever = ["f"]\nalways = ["f"]', "saves.never"),
+        ('[saves]\nsometimes = ["f"]', "saves.sometimes"),
+        ('[[bases]]\nnames = ["ours.A"]\nrole = "module-base"\ncalls = ["dance"]', "bases[0].calls"),
+        ('[[bases]]\nnames = ["ours.A"]\nrole = "module-base"\nhook = []', "bases[0].hook"),
+    ],
+)
+def test_broken_profiles_name_the_key(tmp_path: Path, more: str, key: str) -> None:
+    file = tmp_path / "ours.toml"
+    file.write_text(GOOD_PROFILE, encoding="utf-8")
+    assert catalog.read_profile(file).id == "ours"
+    file.write_text(GOOD_PROFILE + more, encoding="utf-8")
+    with pytest.raises(CatalogError) as failure:
+        catalog.read_profile(file)
+    assert failure.value.key == key
+
+
+def test_parts_are_merged(tmp_path: Path) -> None:
+    """Tables join, lists go end to end, a value given twice is an error."""
+    file, part = tmp_path / "ours.toml", tmp_path / "part.toml"
+    file.write_text(GOOD_PROFILE + '[roles]\nplain = ["ours.f"]', encoding="utf-8")
+    part.write_text('roots = ["theirs"]\n[roles]\nplain = ["ours.g"]\nload = ["ours.load"]', encoding="utf-8")
+    profile = catalog.read_profile(file, [part])
+    assert profile.roots == ("ours", "theirs")
+    assert [profile.role(f"ours.{name}") for name in ("f", "g", "load")] == ["plain", "plain", "load"]
+    part.write_text('consume = "never"', encoding="utf-8")
+    with pytest.raises(CatalogError, match="consume: is already given"):
+        catalog.read_profile(file, [part])
+
+
+def test_patterns_are_asked_in_order_after_exact_names(tmp_path: Path) -> None:
+    """`*` stops at a dot, `**` does not; the first pattern that fits decides."""
+    file = tmp_path / "ours.toml"
+    file.write_text(
+        'patterns = [["module", "ours.nn.[A-Z]*"], ["operation", "ours.nn.*"], ["plain", "ours.**"]]\n'
+        + GOOD_PROFILE
+        + '[roles]\nloss = ["ours.nn.Loss"]',
+        encoding="utf-8",
+    )
+    role = catalog.read_profile(file).role
+    assert role("ours.nn.Loss") == "loss"
+    assert role("ours.nn.Linear") == "module"
+    assert role("ours.nn.relu") == "operation"
+    assert role("ours.nn.init.zeros") == "plain"
+    assert role("ours") == ""
