@@ -1,0 +1,333 @@
+"""The command line; the only module that prints, reads arguments or exits.
+
+Exit status: 0 nothing found (or all of it mended), 1 findings, 2 wrong usage, wrong settings or a failure of adlint.
+What is slow to load is loaded by the command that needs it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from adlint import __version__
+
+if TYPE_CHECKING:
+    import click
+
+    from adlint.catalog import Rule
+    from adlint.config import Finder
+    from adlint.diagnostics import Diagnostic
+    from adlint.source import Source
+
+
+@dataclass(frozen=True)
+class Options:
+    """The flags of `adlint check`, as they were given."""
+
+    select: tuple[str, ...]
+    extend_select: tuple[str, ...]
+    ignore: tuple[str, ...]
+    possible: bool
+    fix: bool
+    unsafe_fixes: bool
+    diff: bool
+    output_format: str
+    config: str | None
+    stdin_filename: str | None
+    force_exclude: bool
+    no_cache: bool
+    exit_zero: bool
+    color: str
+    quiet: bool
+    verbose: bool
+
+
+def main() -> NoReturn:
+    """Run `adlint` with the arguments of the process and exit."""
+    if sys.argv[1:] == ["--version"]:
+        print(f"adlint {__version__}")
+        sys.exit(0)
+    import click
+
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        status = application()(prog_name="adlint", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.Exit as ending:
+        status = ending.exit_code
+    except click.ClickException as error:
+        error.show()
+        status = error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        status = 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 1
+    except Exception as error:
+        _say(f"internal error: {type(error).__name__}: {error}")
+        status = 2
+    sys.exit(status)
+
+
+def application() -> click.Group:
+    """Build the command with its sub-commands."""
+    import click
+
+    from adlint.reports import FORMATS
+
+    def flag(*names: str, does: str, **more: Any) -> click.Option:
+        return click.Option(names, is_flag=True, help=does, **more)
+
+    def rules_of(name: str, does: str) -> click.Option:
+        return click.Option([name], multiple=True, metavar="RULES", help=does)
+
+    def form(name: str, choices: Sequence[str], does: str) -> click.Option:
+        return click.Option([name], type=click.Choice(choices), default=choices[0], help=does)
+
+    checking = [
+        click.Argument(["paths"], nargs=-1, metavar="[PATH]..."),
+        rules_of("--select", "Report these rules only: names, ids, id prefixes or families, separated by commas."),
+        rules_of("--extend-select", "Report these rules too."),
+        rules_of("--ignore", "Do not report these rules."),
+        flag("--possible", does="Also report what holds only on a path that may not be feasible."),
+        flag("--fix", does="Apply safe fixes."),
+        flag("--unsafe-fixes", does="Apply, with --fix or --diff, also fixes that need a look."),
+        flag("--diff", does="Show what --fix would change, and change nothing."),
+        form("--output-format", FORMATS, "Form of the report."),
+        click.Option(["--config"], metavar="FILE", help="Use this adlint.toml or pyproject.toml everywhere."),
+        click.Option(["--stdin-filename"], metavar="PATH", help="Name of the file that `-` reads."),
+        flag("--force-exclude", does="Leave out excluded files even if they are named."),
+        flag("--no-cache", does="Neither read nor write the cache."),
+        flag("--exit-zero", does="Exit with 0 even if there are findings."),
+        form("--color", ["auto", "always", "never"], "Whether to colour the report."),
+        flag("-q", "--quiet", does="Print findings only."),
+        flag("-v", "--verbose", does="Say on standard error what is done."),
+    ]
+    commands = [
+        click.Command(
+            "check",
+            callback=check,
+            params=checking,
+            help="Lint files and folders, by default the current folder; `-` is standard input.",
+        ),
+        click.Command(
+            "rule",
+            callback=rule,
+            params=[click.Argument(["name"], metavar="NAME|ID")],
+            help="Explain a rule: why it is one, an example, and how safe its fix is.",
+        ),
+        click.Command("rules", callback=rules, help="List the rules."),
+    ]
+    return click.Group(
+        "adlint",
+        {command.name: command for command in commands if command.name},
+        help="A linter that runs training code on an abstract autograd tape.",
+        params=[flag("--version", does="Print the version.", is_eager=True, expose_value=False, callback=_version)],
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+def _version(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value:
+        print(f"adlint {__version__}")
+        context.exit(0)
+
+
+def check(paths: tuple[str, ...], **flags: Any) -> int:
+    """Lint, mend if asked, and report; return the exit status."""
+    from adlint.config import ConfigError, Finder, Flags
+    from adlint.discovery import MissingPath
+
+    options = Options(**flags)
+    try:
+        chosen = Flags(_split(options.select), _split(options.extend_select), _split(options.ignore), options.possible)
+        finder = Finder(Path(options.config) if options.config else None, chosen)
+        if "-" not in paths:
+            return _check_files(paths or (os.curdir,), finder, options)
+        if len(paths) > 1:
+            raise MissingPath("`-` stands alone: standard input is linted by itself")
+        return _check_standard_input(finder, options)
+    except (ConfigError, MissingPath) as error:
+        _say(str(error))
+        return 2
+
+
+def _check_files(paths: Iterable[str], finder: Finder, options: Options) -> int:
+    from adlint import project
+    from adlint.cache import Cache
+    from adlint.discovery import discover
+
+    began = time.monotonic()
+    found = discover(paths, finder, force_exclude=options.force_exclude)
+    home = finder.of(Path.cwd())
+    results = project.lint(found, None if options.no_cache else Cache(home.root))
+    if not found.files and not found.problems:
+        _say("no Python files under the given paths", "warning")
+    mended, changed, failed = 0, 0, False
+    if options.fix or options.diff:
+        for item in project.fix(found.files, results, unsafe=options.unsafe_fixes):
+            if options.diff:
+                changed += len(item.applied)
+                sys.stdout.write(item.diff())
+                continue
+            try:
+                project.write(item)
+            except OSError as error:
+                _say(f"{item.source.filename}: cannot be written: {error.strerror}")
+                failed = True
+                continue
+            results[item.source.filename] = list(item.remaining)
+            mended += len(item.applied)
+    if options.verbose:
+        _say(f"settings: {home.origin or 'none, the defaults hold'}", "info")
+        _say(f"{len(found.files)} files in {time.monotonic() - began:.2f} s", "info")
+    if options.diff:
+        return _end_of_diff(changed, options)
+    findings = [item for path in sorted(results, key=lambda path: path.split(os.sep)) for item in results[path]]
+    status = _report(findings, _sources(findings), mended, options)
+    return 2 if failed else status
+
+
+def _check_standard_input(finder: Finder, options: Options) -> int:
+    from adlint import linter
+    from adlint.discovery import left_out
+    from adlint.project import Fixed
+    from adlint.source import Source, Unreadable
+
+    name = options.stdin_filename or "-"
+    settings = finder.of(Path(name).absolute().parent)
+    data = sys.stdin.buffer.read()
+    copies = options.fix and not options.diff
+    if options.force_exclude and options.stdin_filename and left_out(name, settings):
+        return _copy(data) if copies else 0
+    try:
+        source = Source.from_bytes(data, name)
+    except Unreadable as error:
+        if copies:
+            _copy(data)
+        return _report([linter.unreadable(name, error.message, error.position)], {}, 0, options)
+    if not (options.fix or options.diff):
+        return _report(linter.lint(source, settings, always_parse=True), {name: source}, 0, options)
+    result = linter.fix(source, settings, options.unsafe_fixes)
+    if options.diff:
+        sys.stdout.write(Fixed(source, result.text, result.applied, result.remaining).diff())
+        return _end_of_diff(len(result.applied), options)
+    mended = source.with_text(result.text)
+    _copy(mended.encode())
+    return _report(list(result.remaining), {name: mended}, len(result.applied), options)
+
+
+def _report(findings: list[Diagnostic], sources: dict[str, Source], mended: int, options: Options) -> int:
+    """Print the report, to standard error if the mended text has gone to standard output; return the exit status."""
+    from adlint.linter import FAILED
+    from adlint.reports import Result, renderer
+
+    stream = sys.stderr if options.fix and set(sources) & {options.stdin_filename or "-"} else sys.stdout
+    color = _colors(options.color, stream.isatty())
+    result = Result(tuple(findings), sources, mended, color, summary=not options.quiet)
+    stream.write(renderer(options.output_format)(result))
+    if any(item.name == FAILED for item in findings):
+        return 2
+    return 1 if findings and not options.exit_zero else 0
+
+
+def _end_of_diff(changed: int, options: Options) -> int:
+    if not options.quiet:
+        _say(f"would fix {changed} problem{'' if changed == 1 else 's'}", "info")
+    return 1 if changed and not options.exit_zero else 0
+
+
+def _copy(data: bytes) -> int:
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+    return 0
+
+
+def _sources(findings: Iterable[Diagnostic]) -> dict[str, Source]:
+    """Read again the files that have findings, so that the report can show their lines."""
+    from adlint.source import Source, Unreadable
+
+    sources = {}
+    for name in dict.fromkeys(item.filename for item in findings):
+        try:
+            sources[name] = Source.read(name)
+        except (OSError, Unreadable):
+            continue
+    return sources
+
+
+def _colors(wish: str, terminal: bool) -> bool:
+    """Decide on colours: --color, then NO_COLOR, then FORCE_COLOR, then whether somebody watches."""
+    if wish != "auto":
+        return wish == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return terminal and os.environ.get("TERM") != "dumb"
+
+
+def _split(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
+
+
+def _say(text: str, kind: str = "error") -> None:
+    print(f"adlint: {kind}: {text}", file=sys.stderr)
+
+
+def rule(name: str) -> int:
+    """Explain one rule."""
+    from adlint.catalog import load
+    from adlint.config import rule_words, suggest
+
+    catalog = load()
+    try:
+        text = _explanation(catalog.rule(name), catalog.profiles["torch"].terms)
+    except KeyError:
+        _say(f"unknown rule `{name}`{suggest(name, rule_words(catalog))}")
+        return 2
+    if not _colors("auto", sys.stdout.isatty()):
+        print(text)
+        return 0
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    Console().print(Markdown(text))
+    return 0
+
+
+def _explanation(rule: Rule, terms: Mapping[str, str]) -> str:
+    title = re.sub(r"\{(\w+)\}", lambda found: terms.get(found[1], "..."), rule.fix_title or "")
+    fix = f"{rule.applicability.value}: {title}" if rule.applicability else "none"
+    bad = re.sub(r"# want: ", "# ", rule.bad)
+    parts = [
+        f"# {rule.name} ({rule.id})",
+        f"{rule.summary[:1].upper()}{rule.summary[1:]}.".replace("..", "."),
+        f"- family: {rule.family}\n- severity: {rule.severity.value}\n- fix: {fix}",
+        "## Why\n\n" + rule.why,
+        "## Example\n\n```python\n" + bad.strip("\n") + "\n```",
+        "Instead:\n\n```python\n" + rule.good.strip("\n") + "\n```",
+    ]
+    if rule.fix_why:
+        parts.append("## Fix safety\n\n" + rule.fix_why)
+    parts.append(f"Silence it on a line with `# adlint: ignore[{rule.name}]`.")
+    return "\n\n".join(parts)
+
+
+def rules() -> int:
+    """List all rules."""
+    from adlint.catalog import load
+
+    for item in load().rules.values():
+        fix = item.applicability.value if item.applicability else "-"
+        print(f"{item.id}  {item.name:<24} {item.severity.value:<8} {fix:<8} {item.summary}")
+    return 0

@@ -1,0 +1,231 @@
+"""The pipeline: Source → Program → Facts → Diagnostics, and the rounds of fixing.
+
+    lint(source, settings)               what is to be reported, in the order of the text
+    fix(source, settings, unsafe=False)  the mended text, what was mended, what is left
+
+Reads no files, prints nothing. The front end is imported only for a text that needs it: one that names a framework and
+something of its autograd.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from adlint import fixes, suppressions
+from adlint.catalog import Profile, load
+from adlint.config import Settings
+from adlint.diagnostics import Certainty, Diagnostic, Position, Span
+from adlint.source import Source
+
+ROUNDS = 10
+TOP = Position(1, 1)
+UNREADABLE, FAILED = "unreadable-source", "internal-error"
+WORDS = ("backward", "grad", "inference_mode", ".eval(", ".step(")
+
+
+@dataclass(frozen=True)
+class FixResult:
+    """A text after fixing, the findings that were mended, and those that are left."""
+
+    text: str
+    applied: tuple[Diagnostic, ...]
+    remaining: tuple[Diagnostic, ...]
+
+
+@dataclass(frozen=True)
+class _Examination:
+    """One look at a text: every finding that the tape is sure of, and those that the settings let through."""
+
+    sure: list[Diagnostic]
+    shown: list[Diagnostic]
+
+    @property
+    def broken(self) -> bool:
+        return any(item.name in (UNREADABLE, FAILED) for item in self.shown)
+
+
+def lint(source: Source, settings: Settings | None = None, *, always_parse: bool = False) -> list[Diagnostic]:
+    """Return the findings of one file, in the order of the text.
+
+    A text without autograd is not parsed, so its syntax errors go unseen, unless `always_parse` asks for them.
+    """
+    return _examine(source, settings or Settings(), always_parse).shown
+
+
+def fix(source: Source, settings: Settings | None = None, unsafe: bool = False) -> FixResult:
+    """Apply safe (and, if asked, unsafe) fixes until nothing changes.
+
+    After each round the text is linted again: a fix whose finding is still there, that brings a finding of any rule, or
+    that leaves a text that does not parse, is withdrawn.
+    """
+    settings = settings or Settings()
+    now = _examine(source, settings, always_parse=False)
+    applied: list[Diagnostic] = []
+    refused: set[tuple[str, Span]] = set()
+    for _ in range(ROUNDS):
+        candidates = [d for d in now.shown if fixes.applicable(d, unsafe) and (d.name, d.span) not in refused]
+        chosen = _chosen(source, candidates)
+        if not chosen:
+            break
+        made, after = _try(source, now, chosen, settings)
+        if after is None:
+            made = []
+            for diagnostic in chosen:
+                _, attempt = _try(source, now, [*made, diagnostic], settings)
+                if attempt is not None:
+                    made, after = [*made, diagnostic], attempt
+                elif not made:
+                    refused.add((diagnostic.name, diagnostic.span))
+        if after is not None:
+            source, now = after
+            applied += made
+            refused.clear()
+    return FixResult(source.text, tuple(applied), tuple(now.shown))
+
+
+def relevant(text: str, profiles: Iterable[Profile]) -> Profile | None:
+    """Return the profile of the framework that a text uses, if it has anything of autograd in it."""
+    if not any(word in text for word in WORDS):
+        return None
+    for profile in profiles:
+        if any(root in text for root in profile.roots) and _imports(profile.roots).search(text):
+            return profile
+    return None
+
+
+@lru_cache(maxsize=64)
+def _imports(roots: tuple[str, ...]) -> re.Pattern[str]:
+    words = "|".join(re.escape(root) for root in roots)
+    return re.compile(rf"(?:^|[\r;:])[ \t]*(?:from|import)\b[^\r\n]*\b(?:{words})\b", re.M)
+
+
+def unreadable(filename: str, problem: str, position: Position = TOP) -> Diagnostic:
+    """Return the finding that says why a file cannot be linted."""
+    return _plain(UNREADABLE, filename, problem, position)
+
+
+def failed(filename: str, error: BaseException) -> Diagnostic:
+    """Return the finding that says that the linter itself failed on a file."""
+    problem = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is not None:
+        problem += f" ({trace.tb_frame.f_globals.get('__name__', '?')}:{trace.tb_lineno})"
+    return _plain(FAILED, filename, problem, TOP)
+
+
+def _plain(name: str, filename: str, problem: str, position: Position) -> Diagnostic:
+    rule = load().rules[name]
+    return Diagnostic(
+        code=rule.id,
+        name=rule.name,
+        message=rule.message.format(problem=problem),
+        severity=rule.severity,
+        certainty=Certainty.DEFINITE,
+        filename=filename,
+        span=Span(position, position),
+    )
+
+
+def _examine(source: Source, settings: Settings, always_parse: bool) -> _Examination:
+    try:
+        profile = relevant(source.text, _by_priority(settings))
+        found = _analyse(source, profile) if profile else []
+        if not profile and always_parse and (error := _syntax_error(source)):
+            found = [error]
+    except Exception as error:
+        found = [failed(source.filename, error)]
+    broken = [item for item in found if item.name in (UNREADABLE, FAILED)]
+    if broken:
+        return _Examination(broken, broken)
+    return _Examination(
+        [item for item in found if item.certainty is Certainty.DEFINITE], _shown(source, found, settings)
+    )
+
+
+def _by_priority(settings: Settings) -> list[Profile]:
+    """PyTorch's profile first: where a text uses several frameworks, its loops are mostly PyTorch's."""
+    return sorted(settings.profiles.values(), key=lambda profile: profile.id != "torch")
+
+
+def _analyse(source: Source, profile: Profile) -> list[Diagnostic]:
+    from adlint.checks import check
+    from adlint.lower import CannotRead, in_deep_stack, lower
+    from adlint.tape.run import run
+
+    def analyse() -> list[Diagnostic]:
+        program = lower(source.text, source.filename)
+        return check(run(program, profile), program, source.text, load())
+
+    try:
+        return in_deep_stack(analyse)
+    except CannotRead as error:
+        return [unreadable(source.filename, error.message, Position(error.line, error.column))]
+
+
+def _syntax_error(source: Source) -> Diagnostic | None:
+    """Ask CPython's own parser, which does not build the tree that the tape needs."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(source.text)
+    except SyntaxError as error:
+        place = Position(max(error.lineno or 1, 1), max(error.offset or 1, 1))
+        return unreadable(source.filename, f"syntax error: {error.msg}", place)
+    except (ValueError, RecursionError, MemoryError) as error:
+        return unreadable(source.filename, f"cannot be parsed: {error}")
+    return None
+
+
+def _shown(source: Source, found: list[Diagnostic], settings: Settings) -> list[Diagnostic]:
+    """Apply the settings and the suppression comments."""
+    enabled = settings.rules
+    off = settings.ignored_in(source.filename)
+    chosen = [
+        replace(item, severity=enabled[item.name]) for item in found if item.name in enabled and item.name not in off
+    ]
+    directives = suppressions.find(source)
+    shown, used = suppressions.apply(directives, chosen)
+    if not settings.possible:
+        shown = [item for item in shown if item.certainty is Certainty.DEFINITE]
+    unused = suppressions.NAME
+    if unused in enabled and unused not in off:
+        judged = {name: level for name, level in enabled.items() if name not in off}
+        idle = suppressions.unused(source, directives, used, judged, complete=len(enabled) == len(load().rules))
+        shown += [replace(item, severity=enabled[unused]) for item in idle]
+    return sorted(shown, key=lambda item: (item.span, item.code, item.message))
+
+
+def _chosen(source: Source, candidates: Sequence[Diagnostic]) -> list[Diagnostic]:
+    chosen = fixes.choose(source, [item.fix for item in candidates if item.fix])
+    return [item for item in candidates if any(item.fix is one for one in chosen)]
+
+
+def _try(
+    source: Source, before: _Examination, chosen: Sequence[Diagnostic], settings: Settings
+) -> tuple[list[Diagnostic], tuple[Source, _Examination] | None]:
+    """Apply some fixes and lint again; no result if one of them has to be withdrawn."""
+    made = [item.fix for item in chosen if item.fix]
+    mended = source.with_text(fixes.apply(source, made))
+    if mended.text == source.text or _syntax_error(mended):
+        return [], None
+    after = _examine(mended, settings, always_parse=False)
+    if after.broken:
+        return [], None
+    had = Counter(item.name for item in before.sure)
+    had.subtract(item.name for item in chosen)
+    have = Counter(item.name for item in after.sure)
+    if any(count > had[name] for name, count in have.items()):
+        return [], None
+    moved = fixes.shift(source, mended, made)
+    there = {(item.name, item.span.start) for item in after.shown}
+    if any((item.name, moved(item.span.start)) in there for item in chosen):
+        return [], None
+    return list(chosen), (mended, after)

@@ -1,0 +1,18 @@
+"""One line for each finding."""
+
+from __future__ import annotations
+
+from adlint.reports import Result
+from adlint.reports.summary import summarise
+
+
+def render(result: Result) -> str:
+    """Return `path:line:column: severity code name: message` for each finding, and the summary."""
+    lines = [
+        f"{item.filename}:{item.span.start.line}:{item.span.start.column}: "
+        f"{item.severity.value} {item.code} {item.name}: {item.message}"
+        for item in result.diagnostics
+    ]
+    if result.summary:
+        lines.append(summarise(result))
+    return "".join(line + "\n" for line in lines)
