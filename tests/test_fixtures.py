@@ -6,6 +6,7 @@ import io
 import itertools
 import tokenize
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +18,15 @@ from adlint.source import Source
 
 if TYPE_CHECKING:
     from conftest import Case, Finding
+
+EXAMPLES = {
+    "actor_critic.py": {"critic_loss.backward()": "shared-backward"},
+    "char_model.py": {"loss.backward()": "missing-zero-grad"},
+    "oscillator.py": {},
+    "ring_gan.py": {"loss.backward()": "foreign-grad"},
+    "segmentation.py": {"logits = model(image)": "eval-without-no-grad"},
+}
+"""What is wrong with the shipped examples: the text of the reported line and the rule."""
 
 
 def findings(text: str, *, possible: bool = False) -> list[Diagnostic]:
@@ -101,6 +111,17 @@ def test_line_endings(case: Case) -> None:
     windows = case.text.replace("\n", "\r\n")
     assert places(findings(windows)) == places(findings(case.text))
     assert mend(windows).text == mend(case.text).text.replace("\n", "\r\n")
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_example(name: str) -> None:
+    """Every shipped example has the finding that its README names, and after fixing none."""
+    folder = Path(__file__).parent.parent / "examples"
+    assert {path.name for path in folder.glob("*.py")} == set(EXAMPLES)
+    text = (folder / name).read_text(encoding="utf-8")
+    lines = text.split("\n")
+    assert {lines[line - 1].strip(): rule for line, rule in places(findings(text))} == EXAMPLES[name]
+    assert not mend(text).remaining
 
 
 def with_notes(text: str) -> str:
