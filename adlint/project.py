@@ -152,7 +152,9 @@ def _run(function: Callable[[_Task], T], tasks: Sequence[_Task]) -> list[T | Bas
     context = get_context("fork" if sys.platform == "linux" else None)
     with ProcessPoolExecutor(workers, context, initializer=_start) as pool:
         futures = [pool.submit(_work, function, task) for task in tasks]
-        outcomes = [_outcome(future) for future in futures]
+        outcomes: list[T | BaseException] = []
+        for future in futures:
+            outcomes.append(_outcome(future))  # noqa: PERF401  # a comprehension hides the type
     for number, outcome in enumerate(outcomes):
         if isinstance(outcome, BrokenExecutor):  # some file took its worker down: find out which
             with ProcessPoolExecutor(1, context, initializer=_start) as pool:
