@@ -399,3 +399,9 @@ def walk(node: Node) -> Iterator[Node]:
         current = stack.pop()
         yield current
         stack.extend(reversed(list(children(current))))
+
+
+def walk_all(nodes: tuple[Node, ...]) -> Iterator[Node]:
+    """Yield everything in a sequence of nodes."""
+    for node in nodes:
+        yield from walk(node)

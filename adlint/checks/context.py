@@ -1,0 +1,147 @@
+"""What checks need to know of the program around an event: parents, statements, blocks, functions, texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from adlint import program as p
+from adlint.catalog import Catalog, Rule
+from adlint.diagnostics import Applicability, Certainty, Diagnostic, Edit, Fix, Related
+from adlint.rewrite import CannotRewrite, Rewriter
+from adlint.tape.facts import Event, Fact, Facts
+
+URL = "https://adlint.readthedocs.io/rules/"
+
+
+@dataclass(slots=True)
+class Context:
+    """One file being checked."""
+
+    program: p.Program
+    facts: Facts
+    catalog: Catalog
+    rewriter: Rewriter
+    parents: dict[p.Node, p.Node] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for top in self.program.body:
+            for node in p.walk(top):
+                for child in p.children(node):
+                    self.parents[child] = node
+
+    def text(self, node: p.Node | None) -> str:
+        """Return the source of a node on one line."""
+        return "" if node is None else " ".join(self.rewriter.text_of(node).split())
+
+    def line(self, node: p.Node) -> int:
+        return self.program.span(node).start.line
+
+    def above(self, node: p.Node) -> Iterator[p.Node]:
+        """Yield the nodes around a node, innermost first."""
+        current: p.Node | None = node
+        while current is not None:
+            yield current
+            current = self.parents.get(current)
+
+    def statement(self, node: p.Node) -> p.Statement:
+        """Return the innermost statement that holds a node."""
+        return next(n for n in self.above(node) if isinstance(n, p.Statement))
+
+    def function(self, node: p.Node) -> p.Function | None:
+        """Return the innermost function around a node."""
+        above = self.above(node)
+        next(above)
+        return next((n for n in above if isinstance(n, p.Function)), None)
+
+    def block(self, statement: p.Statement) -> tuple[p.Statement, ...]:
+        """Return the block of statements that a statement stands in."""
+        parent = self.parents.get(statement)
+        if parent is None:
+            return self.program.body
+        for name in ("body", "then", "orelse", "final"):
+            held = getattr(parent, name, ())
+            if isinstance(held, tuple) and statement in held:
+                return held
+        return ()
+
+    def in_block_of(self, node: p.Node, statement: p.Statement) -> p.Statement | None:
+        """Return the sibling of `statement` that holds `node`."""
+        block = self.block(statement)
+        return next((n for n in self.above(node) if isinstance(n, p.Statement) and n in block), None)
+
+    def between(self, first: p.Statement, second: p.Statement) -> tuple[p.Statement, ...]:
+        """Return what stands between two statements of one block."""
+        block = self.block(first)
+        return block[block.index(first) + 1 : block.index(second)]
+
+    def related(self, message: str, node: p.Node) -> Related:
+        return Related(message, self.program.filename, self.program.span(node))
+
+    def diagnostic(
+        self,
+        rule: Rule,
+        fact: Fact,
+        site: p.Node,
+        message: str,
+        related: tuple[Related, ...],
+        fix: Fix | None,
+    ) -> Diagnostic:
+        """Return the report of a fact."""
+        certainty = Certainty.DEFINITE if fact.definite else Certainty.POSSIBLE
+        return Diagnostic(
+            rule.id,
+            rule.name,
+            message,
+            rule.severity,
+            certainty,
+            self.program.filename,
+            self.program.span(site),
+            related,
+            fix,
+            f"{URL}{rule.name}",
+        )
+
+
+def visible(context: Context, expression: p.Node, from_place: p.Node, at: p.Node) -> bool:
+    """Tell whether an expression means the same at another place: same function, enclosing one, or a shared `self`."""
+    here, there = context.function(from_place), context.function(at)
+    if here is there:
+        return True
+    root = next((n for n in p.walk(expression) if isinstance(n, p.Name)), None)
+    if root is None:
+        return False
+    if there is not None and here in tuple(context.above(there)):
+        return not _binds(there, root.id)
+    if here is None or there is None:
+        return here is None and (there is None or not _binds(there, root.id))
+    if here.parameters and there.parameters and here.parameters[0].name == there.parameters[0].name == root.id:
+        return context.parents.get(here) is context.parents.get(there) and isinstance(expression, p.Attribute)
+    outer = {id(n) for n in context.above(there)}
+    if not any(id(n) in outer for n in context.above(here) if isinstance(n, p.Function)):
+        return not _binds(here, root.id) and not _binds(there, root.id)
+    return False
+
+
+def _binds(function: p.Function, name: str) -> bool:
+    if any(q.name == name for q in function.parameters):
+        return True
+    for node in p.walk_all(function.body):
+        if isinstance(node, p.Assign) and any(isinstance(t, p.Name) and t.id == name for t in _targets(node)):
+            return True
+        if isinstance(node, p.Loop) and node.target is not None and any(isinstance(t, p.Name) and t.id == name for t in p.walk(node.target)):
+            return True
+    return False
+
+
+def _targets(node: p.Assign) -> Iterator[p.Node]:
+    for target in node.targets:
+        yield from p.walk(target)
+
+
+def called_names(statements: tuple[p.Statement, ...]) -> set[str]:
+    """Return the names of methods and attributes used in statements."""
+    return {n.attr for n in p.walk_all(statements) if isinstance(n, p.Attribute)}
+
+
+__all__ = ["Applicability", "CannotRewrite", "Context", "Edit", "Event", "Fix", "called_names", "visible"]

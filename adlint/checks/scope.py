@@ -1,0 +1,81 @@
+"""Is recording on where it should be, and only there? Checks on facts about forwards in evaluation."""
+
+from __future__ import annotations
+
+from adlint import program as p
+from adlint.catalog import Rule
+from adlint.checks.context import Applicability, CannotRewrite, Context, Edit, Event, Fix, called_names
+from adlint.diagnostics import Diagnostic
+from adlint.tape.facts import Fact
+
+TRAINING = {"backward", "step", "requires_grad_", "enable_grad"}
+
+
+def eval_without_no_grad(context: Context, rule: Rule) -> list[Diagnostic]:
+    """Report forwards of a network in evaluation that are recorded though nothing is backpropagated through them."""
+    found, places = [], set()
+    for fact in context.facts.of("recorded-in-eval"):
+        site = _place(context, fact)
+        scope = _whole(context, site)
+        if (scope or site) in places:
+            continue
+        places.add(scope or site)
+        fix = _unrecorded(context, site, fact)
+        related = ()
+        if site is not fact.event.site:
+            related = (context.related("recorded here", fact.event.site),)
+        found.append(context.diagnostic(rule, fact, site, rule.message, related, fix))
+    return found
+
+
+def _place(context: Context, fact: Fact) -> p.Node:
+    """Return where to report: the forward, or, in a function that also trains, the call that evaluates with it."""
+    event: Event = fact.event
+    if not dict(fact.details).get("mixed"):
+        return event.site
+    for call in reversed(event.calls):
+        function = context.function(call)
+        if isinstance(call, p.Call) and (function is None or not isinstance(context.statement(call), p.Return)):
+            return call
+    return event.site
+
+
+def _whole(context: Context, site: p.Node) -> p.Node | None:
+    return context.function(site) or _outermost_loop(context, site)
+
+
+def _outermost_loop(context: Context, site: p.Node) -> p.Statement | None:
+    """Return the outermost loop around a place, in its function, in which nothing trains."""
+    found: p.Statement | None = None
+    for node in context.above(site):
+        if isinstance(node, (p.Function, p.Class)):
+            break
+        if isinstance(node, p.Loop):
+            if TRAINING & called_names((node,)):
+                break
+            found = node
+    return found
+
+
+def _unrecorded(context: Context, site: p.Node, fact: Fact) -> Fix | None:
+    function = context.function(site)
+    rewriter = context.rewriter
+    walked = bool(dict(fact.details).get("walked"))
+    try:
+        if function is not None and site is fact.event.site and not walked and _evaluates(function):
+            name, imports = rewriter.spelling("torch.no_grad", function)
+            edits: tuple[Edit, ...] = (*imports, *rewriter.decorate(function, f"@{name}()"))
+            return Fix(f"decorate `{function.name}` with `@{name}()`", Applicability.SAFE, edits)
+        statement = context.statement(site) if walked or site is not fact.event.site else (_outermost_loop(context, site) or context.statement(site))
+        name, imports = rewriter.spelling("torch.no_grad", statement)
+        edits = (*imports, *rewriter.wrap((statement,), f"with {name}():"))
+        return Fix(f"wrap it in `with {name}():`", Applicability.SAFE, edits)
+    except CannotRewrite:
+        return None
+
+
+def _evaluates(function: p.Function) -> bool:
+    """Tell whether a function does nothing but evaluate."""
+    if function.is_async or function.is_generator or function.name in ("__init__", "forward"):
+        return False
+    return not TRAINING & called_names(function.body)

@@ -1,0 +1,113 @@
+"""Are the gradient slots clean when it matters? Checks on facts about steps that apply what was applied before."""
+
+from __future__ import annotations
+
+from adlint import program as p
+from adlint.catalog import Rule
+from adlint.checks.context import Applicability, CannotRewrite, Context, Event, Fix, visible
+from adlint.diagnostics import Diagnostic
+
+
+def missing_zero_grad(context: Context, rule: Rule) -> list[Diagnostic]:
+    """Report a backward that adds to gradients which a step has applied and the next step will apply again."""
+    found, seen = [], set()
+    for fact in context.facts.of("applied-again"):
+        step = fact.causes[0]
+        uncalled = next((c for c in fact.causes if c.uncalled), None)
+        site = uncalled.site if uncalled is not None else fact.event.site
+        if site in seen:
+            continue
+        seen.add(site)
+        owner = _owner(context, step)
+        message = rule.message.format(owner=owner, line=context.line(step.site))
+        related = [context.related("the step that applies them, again and again", step.site)]
+        fix = _called(context, uncalled) if uncalled is not None else _cleared(context, step, fact.event)
+        found.append(context.diagnostic(rule, fact, site, message, tuple(related), fix))
+    return found
+
+
+def foreign_grad(context: Context, rule: Rule) -> list[Diagnostic]:
+    """Report a backward whose optimizer is about to apply what another optimizer's loss has left in its parameters."""
+    found, seen = [], set()
+    for fact in context.facts.of("foreign-applied"):
+        if fact.event.site in seen:
+            continue
+        seen.add(fact.event.site)
+        foreign, other = fact.causes[0], fact.causes[1]
+        step = dict(fact.details)["step"]
+        assert isinstance(step, Event)
+        message = rule.message.format(owner=_owner(context, step).strip("`"), line=context.line(foreign.site))
+        related = (
+            context.related("this backward also reached its parameters", foreign.site),
+            context.related("and was meant for this step", other.site),
+        )
+        fix = None
+        if context.in_block_of(fact.event.site, context.statement(step.site)) is not None:
+            fix = _cleared(context, step, fact.event)
+        found.append(context.diagnostic(rule, fact, fact.event.site, message, related, fix))
+    return found
+
+
+def _owner(context: Context, step: Event) -> str:
+    subject = _optimizer(step)
+    return f"`{context.text(subject)}`" if subject is not None else "the parameters"
+
+
+def _optimizer(step: Event) -> p.Expression | None:
+    """Return the expression of the optimizer in a step: its receiver, or what a scaler is handed."""
+    site = step.site
+    if isinstance(site, p.Augment):
+        return site.target
+    if not isinstance(site, p.Call) or not isinstance(site.function, p.Attribute):
+        return None
+    if step.kind == "update":
+        receiver = site.function.value
+        return receiver.value if isinstance(receiver, p.Attribute) and receiver.attr == "data" else receiver
+    if site.arguments and site.arguments[0].keyword is None and step.subject is not None:
+        return site.arguments[0].value if _hands_over(site) else site.function.value
+    return site.function.value
+
+
+def _hands_over(site: p.Call) -> bool:
+    argument = site.arguments[0].value
+    return isinstance(argument, (p.Name, p.Attribute, p.Subscript)) and "closure" not in str(getattr(argument, "id", ""))
+
+
+def _called(context: Context, event: Event) -> Fix | None:
+    if event.subject is None:
+        return None
+    try:
+        edits = context.rewriter.replace(event.subject, context.text(event.subject) + "()")
+    except CannotRewrite:
+        return None
+    return Fix("call the clear", Applicability.SAFE, edits)
+
+
+def _cleared(context: Context, step: Event, backward: Event) -> Fix | None:
+    """Insert the clear: before the backward or its accumulation window, else right after the step or update."""
+    owner = _optimizer(step)
+    if owner is None:
+        return None
+    stepping = context.statement(step.site)
+    text = context.text(owner)
+    rewriter = context.rewriter
+    try:
+        if step.kind == "update":
+            return Fix(f"clear `{text}.grad`", Applicability.SAFE, rewriter.insert_after(stepping, f"{text}.grad = None"))
+        code = f"{text}.zero_grad()"
+        title = f"call `{code}` first"
+        same = context.function(step.site) is context.function(backward.site)
+        if same:
+            place = context.in_block_of(backward.site, stepping)
+            if place is not None:
+                return Fix(title, Applicability.SAFE, rewriter.insert_before(place, code))
+            return Fix(f"call `{code}` after the step", Applicability.SAFE, rewriter.insert_after(stepping, code))
+        if visible(context, owner, step.site, backward.site) and step.calls != backward.calls:
+            inner = context.function(backward.site)
+            outer = context.function(step.site)
+            if inner is not None and (outer in tuple(context.above(inner)) or isinstance(owner, p.Attribute)):
+                place = context.statement(backward.site)
+                return Fix(title, Applicability.SAFE, rewriter.insert_before(place, code))
+        return Fix(f"call `{code}` after the step", Applicability.SAFE, rewriter.insert_after(stepping, code))
+    except CannotRewrite:
+        return None

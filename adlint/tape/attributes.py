@@ -1,0 +1,248 @@
+"""Attributes: reading and writing them on every kind of value, and finding methods along the bases of a class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from adlint import program as p
+from adlint.tape import calls, library
+from adlint.tape.machine import Machine
+from adlint.tape.state import State
+from adlint.tape.values import (
+    NONE,
+    Bound,
+    Builtin,
+    Class,
+    Closure,
+    Const,
+    Counter,
+    Generator,
+    Gradient,
+    Instance,
+    Leaves,
+    Library,
+    Method,
+    Module,
+    Optimizer,
+    Ref,
+    Sequence,
+    Super,
+    Table,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    key_of,
+)
+
+GRADIENTS = ("grad", "_grad")
+VIEWS = ("T", "mT", "H", "mH", "real", "imag")
+
+
+def read(m: Machine, state: State, value: Value, name: str, site: p.Node) -> Value:
+    """Return `value.name`."""
+    assigned = state.store.get(("attribute", key_of(value), name))
+    if assigned is not None:
+        found: Value = assigned
+        return found
+    if isinstance(value, Unknown):
+        return _of_unknown(m, state, value, name)
+    if isinstance(value, Library):
+        return Library(f"{value.name}.{name}")
+    if isinstance(value, Leaves):
+        return _of_leaves(m, state, value, name, site)
+    if isinstance(value, Gradient):
+        return value if name == "data" else Method(value, name)
+    if isinstance(value, Super):
+        return _of_super(m, state, value, name)
+    if isinstance(value, Ref):
+        return _of_object(m, state, value, name, site)
+    if isinstance(value, (Const, Tuple, Builtin, Closure, Bound)):
+        return Method(value, name)
+    return m.unknown("attribute")
+
+
+def _of_unknown(m: Machine, state: State, value: Unknown, name: str) -> Value:
+    if name in GRADIENTS:
+        return Gradient(frozenset({library.leaf_of(m, value.key)}))
+    if name == "training":
+        mode = state.store.get(("mode", value.key))
+        if mode is not None:
+            return Const(mode)
+    return Unknown(("attr", value.key, name))
+
+
+def _of_leaves(m: Machine, state: State, value: Leaves, name: str, site: p.Node) -> Value:
+    if name in GRADIENTS:
+        return library.gradient(m, state, value.leaves)
+    if name == "data":
+        return replace(value, data=True)
+    if name == "requires_grad":
+        return Const(not all(state.frozen(leaf) for leaf in value.leaves))
+    if name in VIEWS:
+        return library.operation(m, state, name, [value], site)
+    if m.profile.method("tensor", name) == "" and name not in ("grad_fn",):
+        return Unknown(("attr", value, name))
+    return Method(value, name)
+
+
+def _of_object(m: Machine, state: State, value: Ref, name: str, site: p.Node) -> Value:
+    thing = state.object(value)
+    if isinstance(thing, Tensor):
+        return _of_tensor(m, state, value, thing, name, site)
+    if isinstance(thing, (Module, Instance, Optimizer)):
+        if name in thing.attributes:
+            return thing.attributes[name]
+        if name == "training" and isinstance(thing, Module):
+            return Unknown(("attr", value, name)) if thing.training is None else Const(thing.training)
+        if name == "param_groups" and isinstance(thing, Optimizer):
+            return library.param_groups(m, state, value, thing)
+        if name == "__class__":
+            return thing.cls if isinstance(thing.cls, Ref) else Library(thing.cls)
+        if isinstance(thing.cls, Ref):
+            found = find(state, thing.cls, name)
+            if found is not None:
+                return bind(m, state, found, value, site)
+            if isinstance(thing, Instance) and not _library_bases(state, thing.cls):
+                getter = find(state, thing.cls, "__getattr__")
+                return Unknown(("attr", value, name)) if getter is None else m.unknown("attribute")
+        if isinstance(thing, Module):
+            role = m.profile.method("module", name)
+            if role:
+                return Method(value, name)
+            if thing.leaf is not None and name in ("weight", "bias", "in_proj_weight", "weight_ih", "weight_hh"):
+                return Leaves(frozenset({thing.leaf}), single=True)
+            return Unknown(("attr", value, name))
+        return Method(value, name)
+    if isinstance(thing, Class):
+        found = find(state, value, name)
+        if found is not None:
+            if isinstance(found, Closure) and found.kind == "classmethod":
+                return Bound(value, found)
+            return found
+        return Method(value, name)
+    if isinstance(thing, (Sequence, Table, Generator, Counter)):
+        return Method(value, name)
+    return Unknown(("attr", value, name))
+
+
+def _of_tensor(m: Machine, state: State, value: Ref, thing: Tensor, name: str, site: p.Node) -> Value:
+    node = m.nodes[thing.node]
+    if name in GRADIENTS:
+        if node.kind == "leaf":
+            return library.gradient(m, state, frozenset({thing.node}))
+        return Unknown(("grad", thing.node))
+    if name == "data":
+        if node.kind == "leaf":
+            return Leaves(frozenset({thing.node}), single=True, data=True)
+        return library.cut(m, state, site)
+    if name == "requires_grad":
+        tracked = node.requires_grad if node.kind != "leaf" else not state.frozen(thing.node)
+        return Const(tracked) if isinstance(tracked, bool) else Unknown(("tracked", thing.node))
+    if name == "is_leaf":
+        return Const(node.kind in ("leaf", "cut"))
+    if name in VIEWS:
+        return library.operation(m, state, name, [value], site)
+    if m.profile.method("tensor", name) == "" or name in ("values", "indices", "loss", "logits"):
+        if node.kind == "cut":
+            return Unknown(("attr", value, name))
+        return library.part(m, state, value, ("attr", name), site)
+    return Method(value, name)
+
+
+def _of_super(m: Machine, state: State, value: Super, name: str) -> Value:
+    thing = state.object(value.owner)
+    if isinstance(thing, Class):
+        for base in thing.bases:
+            if isinstance(base, Ref):
+                found = find(state, base, name)
+                if found is not None:
+                    return bind(m, state, found, value.receiver, None)
+    return Method(value, name)
+
+
+def bind(m: Machine, state: State, found: Value, receiver: Value, site: p.Node | None) -> Value:
+    """Return a class attribute as seen from an instance: methods bound, properties computed."""
+    if not isinstance(found, Closure) or found.owner is None:
+        return found
+    if found.kind == "static":
+        return found
+    if found.kind == "classmethod":
+        return Bound(found.owner, found)
+    if found.kind == "property" and site is not None:
+        return calls.call(m, state, Bound(receiver, found), calls.Arguments(), site)
+    return Bound(receiver, found)
+
+
+def find(state: State, cls: Ref, name: str) -> Value | None:
+    """Return what a class or its bases in the program define under a name."""
+    for thing in lineage(state, cls):
+        if name in thing.attributes:
+            return thing.attributes[name]
+    return None
+
+
+def lineage(state: State, cls: Value, seen: frozenset[int] = frozenset()) -> Iterator[Class]:
+    """Yield a class and its bases in the program, depth first."""
+    thing = state.object(cls)
+    if isinstance(thing, Class) and isinstance(cls, Ref) and cls.id not in seen:
+        yield thing
+        for base in thing.bases:
+            yield from lineage(state, base, seen | {cls.id})
+
+
+def _library_bases(state: State, cls: Ref) -> list[str]:
+    return [b.name for thing in lineage(state, cls) for b in thing.bases if isinstance(b, Library)]
+
+
+def library_bases(state: State, cls: Ref) -> list[str]:
+    """Return the dotted names of the library classes that a class derives from."""
+    return _library_bases(state, cls)
+
+
+def unknown_bases(state: State, cls: Ref) -> bool:
+    """Tell whether a class has a base of which nothing is known."""
+    return any(isinstance(b, Unknown) for thing in lineage(state, cls) for b in thing.bases)
+
+
+def write(m: Machine, state: State, holder: Value, name: str, value: Value, site: p.Node) -> None:
+    """Run `holder.name = value`."""
+    if name in GRADIENTS:
+        leaves = library.leaves_behind(m, state, holder)
+        if leaves:
+            library.assign_gradient(m, state, leaves, value, site)
+            return
+    if name == "requires_grad":
+        library.set_requires_grad(m, state, holder, value, site)
+        return
+    thing = state.object(holder)
+    if name == "data" and (isinstance(holder, Leaves) or isinstance(thing, Tensor)):
+        library.update_in_place(m, state, holder, [value], site)
+        return
+    if isinstance(thing, (Module, Instance, Optimizer, Class)) and isinstance(holder, Ref):
+        setter = find(state, thing.cls, name) if not isinstance(thing, Class) and isinstance(thing.cls, Ref) else None
+        if isinstance(setter, Closure) and setter.kind == "property":
+            return
+        state.store[holder.id] = replace(thing, attributes={**thing.attributes, name: value})
+    elif isinstance(holder, Unknown):
+        state.store[("attribute", holder.key, name)] = value
+        if value != NONE:
+            library.escape(m, state, [value])
+    else:
+        state.store[("attribute", key_of(holder), name)] = value
+
+
+def attribute_of(m: Machine, state: State, value: Value, name: Value, default: Value | None, site: p.Node) -> Value:
+    """Run `getattr(value, name, default)`."""
+    if not isinstance(name, Const) or not isinstance(name.value, str):
+        return m.unknown("getattr")
+    thing = state.object(value)
+    if default is not None and isinstance(thing, (Module, Instance, Optimizer)):
+        known = name.value in thing.attributes or (
+            isinstance(thing.cls, Ref) and find(state, thing.cls, name.value) is not None
+        )
+        kind = {Module: "module", Optimizer: "optimizer"}.get(type(thing), "")
+        if not known and not (kind and m.profile.method(kind, name.value)):
+            return default
+    return read(m, state, value, name.value, site)

@@ -1,0 +1,409 @@
+"""What a call does: functions, classes and generators of the program are entered; everything else goes to the profile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from adlint import program as p
+from adlint.tape import attributes, containers, expressions, framework, library, statements
+from adlint.tape.machine import Machine, Stopped, in_depth
+from adlint.tape.state import Outcome, State
+from adlint.tape.values import (
+    NONE,
+    Bound,
+    Builtin,
+    Class,
+    Closure,
+    Const,
+    Generator,
+    Instance,
+    Library,
+    Method,
+    Module,
+    Optimizer,
+    Partial,
+    Ref,
+    Scope,
+    Sequence,
+    Super,
+    Table,
+    Tuple,
+    Unknown,
+    Value,
+    key_of,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """Evaluated arguments; `open` where a star argument of unknown length was among them."""
+
+    positional: tuple[Value, ...] = ()
+    keywords: tuple[tuple[str, Value], ...] = ()
+    open: bool = False
+
+    def get(self, position: int | None, name: str) -> Value | None:
+        """Return the argument at a position or under a keyword."""
+        for key, value in self.keywords:
+            if key == name:
+                return value
+        if position is not None and position < len(self.positional):
+            return self.positional[position]
+        return None
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        return (*self.positional, *(v for _, v in self.keywords))
+
+
+def arguments(m: Machine, state: State, call: p.Call) -> Arguments:
+    """Evaluate the arguments of a call."""
+    positional: list[Value] = []
+    keywords: list[tuple[str, Value]] = []
+    is_open = False
+    for argument in call.arguments:
+        value = expressions.evaluate(m, state, argument.value)
+        if argument.star == "*":
+            known = containers.items(m, state, value)
+            if known is None:
+                is_open = True
+                positional.append(containers.element(m, state, value))
+            else:
+                positional += known
+        elif argument.star == "**":
+            thing = state.object(value)
+            if isinstance(thing, Table) and not thing.more:
+                keywords += [(k.value, v) for k, v in thing.items if isinstance(k, Const) and isinstance(k.value, str)]
+            else:
+                is_open = True
+        elif argument.keyword is not None:
+            keywords.append((argument.keyword, value))
+        else:
+            positional.append(value)
+    return Arguments(tuple(positional), tuple(keywords), is_open)
+
+
+def call(m: Machine, state: State, function: Value, given: Arguments, site: p.Node) -> Value:
+    """Call a value."""
+    m.burn()
+    if isinstance(function, Closure):
+        return enter(m, state, function, given, site)
+    if isinstance(function, Bound):
+        return enter(m, state, function.function, replace(given, positional=(function.receiver, *given.positional)), site)
+    if isinstance(function, Partial):
+        both = Arguments(
+            (*function.arguments, *given.positional),
+            (*(kv for kv in function.keywords if kv[0] not in dict(given.keywords)), *given.keywords),
+            given.open,
+        )
+        return call(m, state, function.function, both, site)
+    if isinstance(function, Builtin):
+        return containers.builtin(m, state, function.name, given, site)
+    if isinstance(function, Library):
+        return framework.function(m, state, function.name, given, site)
+    if isinstance(function, Method):
+        return framework.method(m, state, function.receiver, function.name, given, site)
+    if isinstance(function, Scope):
+        return _under_scope(function, given)
+    thing = state.object(function)
+    if isinstance(thing, Class) and isinstance(function, Ref):
+        return instantiate(m, state, function, given, site)
+    if isinstance(thing, Module):
+        return framework.forward(m, state, function, given, site)
+    if isinstance(thing, (Instance, Optimizer)) and isinstance(thing.cls, Ref):
+        found = attributes.find(state, thing.cls, "__call__")
+        if found is not None:
+            return call(m, state, attributes.bind(m, state, found, function, site), given, site)
+        if attributes.find(state, thing.cls, "forward") is not None:
+            return call(m, state, attributes.read(m, state, function, "forward", site), given, site)
+    if isinstance(thing, Instance) and isinstance(thing.cls, str):
+        return framework.method(m, state, function, "__call__", given, site)
+    return framework.unknown_call(m, state, function, given, site)
+
+
+def enter(m: Machine, state: State, closure: Closure, given: Arguments, site: p.Node) -> Value:
+    """Run a function of the program and return what it returns, on every path through it."""
+    node = closure.node
+    m.entered.add(node)
+    if closure.kind == "identity":
+        return given.positional[-1] if given.positional else m.unknown()
+    if not in_depth(state, closure):
+        library.havoc(m, state, given.values)
+        return framework.opaque(m, state, closure, given, site)
+    frame = _bind(m, state, closure, given)
+    if isinstance(node, p.Function) and node.is_generator:
+        return m.allocate(state, Generator(closure, frame, manager=closure.kind == "manager"))
+    outcome: Outcome = m.branch(lambda: _run(m, state.fork(), closure, frame, site))
+    state.become(outcome.state.fork())
+    if outcome.kind == "raise" or outcome.value is None:
+        raise Stopped
+    return outcome.value
+
+
+def _run(m: Machine, state: State, closure: Closure, frame: int, site: p.Node) -> list[Outcome]:
+    node = closure.node
+    caller, callers, functions = state.frame, state.calls, state.functions
+    guards, recording, statement, forwards = state.guards, state.recording, state.statement, state.forwards
+    state.frame, state.calls, state.functions = frame, (*callers, site), (*functions, node)
+    for scope in closure.scopes:
+        enter_scope(state, Scope(scope))
+    yielding, m.yielding = m.yielding, []
+    try:
+        if isinstance(node, p.Lambda):
+            body = node.body
+            outcomes = m.explore(state, lambda s: expressions.evaluate(m, s, body))
+            outcomes = [Outcome(o.state, "return" if o.kind == "next" else o.kind, o.value) for o in outcomes]
+        else:
+            outcomes = statements.block(m, state, node.body)
+    finally:
+        m.yielding = yielding
+    results: list[Outcome] = []
+    for outcome in outcomes:
+        s = outcome.state
+        s.frame, s.calls, s.functions, s.guards = caller, callers, functions, guards
+        s.statement, s.forwards = statement, forwards
+        if closure.scopes:
+            s.recording = recording
+        if not m.captures(node):
+            for key in [k for k in s.store if type(k) is tuple and k[0] == frame]:
+                del s.store[key]
+            s.store.pop(("parent", frame), None)
+        if outcome.kind == "raise":
+            results.append(Outcome(s, "raise", None))
+        else:
+            results.append(Outcome(s, "return", NONE if outcome.kind == "next" else outcome.value))
+    going = [o for o in results if o.kind == "return"]
+    from adlint.tape.state import join
+
+    return join(going, frame, 6) or [Outcome(state, "raise", None)]
+
+
+def _bind(m: Machine, state: State, closure: Closure, given: Arguments) -> int:
+    """Make a frame with the parameters of a function bound."""
+    frame = m.fresh()
+    state.store[("parent", frame)] = closure.frame
+    parameters = closure.node.parameters
+    keywords = dict(given.keywords)
+    positional = list(given.positional)
+    for number, q in enumerate(parameters):
+        value: Value
+        if q.kind == "positional":
+            if positional and q.name not in keywords:
+                value = positional.pop(0)
+            elif q.name in keywords:
+                value = keywords.pop(q.name)
+            elif given.open:
+                value = m.unknown(q.name)
+            else:
+                default = closure.defaults[number] if number < len(closure.defaults) else None
+                value = default if default is not None else m.unknown(q.name)
+        elif q.kind == "*":
+            rest = tuple(positional)
+            positional = []
+            value = m.allocate(state, Sequence("list", rest, True)) if given.open else Tuple(rest)
+        elif q.kind == "**":
+            table = tuple((Const(k), v) for k, v in keywords.items())
+            keywords = {}
+            value = m.allocate(state, Table(table, given.open))
+        else:
+            default = closure.defaults[number] if number < len(closure.defaults) else None
+            value = keywords.pop(q.name, None) or (default if default is not None else m.unknown(q.name))
+        state.store[(frame, q.name)] = value
+    if closure.owner is not None:
+        state.store[(frame, "__class__")] = closure.owner
+    return frame
+
+
+def resume(
+    m: Machine, state: State, value: Value, on_yield: Callable[[State, Value], Value], site: p.Node
+) -> None:
+    """Run a generator to its end, handing each value it yields to `on_yield` while it is suspended."""
+    thing = state.object(value)
+    assert isinstance(thing, Generator)
+    node = thing.function.node
+    assert isinstance(node, p.Function)
+    caller, callers, functions = state.frame, state.calls, state.functions
+    recording, guards, statement = state.recording, state.guards, state.statement
+
+    def compute() -> list[Outcome]:
+        s = state.fork()
+        s.frame, s.calls, s.functions = thing.frame, (*callers, site), (*functions, node)
+        for scope in thing.function.scopes:
+            enter_scope(s, Scope(scope))
+        m.yielding.append(on_yield)
+        try:
+            outcomes = statements.block(m, s, node.body)
+        finally:
+            m.yielding.pop()
+        return outcomes or [Outcome(s, "raise")]
+
+    if not in_depth(state, thing.function):
+        on_yield(state, m.unknown())
+        return
+    outcome: Outcome = m.branch(compute)
+    state.become(outcome.state.fork())
+    if outcome.kind in ("raise", "abandoned"):
+        raise Stopped(outcome.kind)
+    state.frame, state.calls, state.functions = caller, callers, functions
+    state.guards, state.statement = guards, statement
+    if thing.function.scopes:
+        state.recording = recording
+
+
+def instantiate(m: Machine, state: State, cls: Ref, given: Arguments, site: p.Node) -> Value:
+    """Make an instance of a class of the program and run its initialiser."""
+    thing = state.object(cls)
+    assert isinstance(thing, Class)
+    roles = [m.profile.role(name) for name in attributes.library_bases(state, cls)]
+    made: Module | Optimizer | Instance
+    if any(role in ("module-base", "module", "container", "loss", "parallel") for role in roles):
+        made = Module(cls, m.node(state, "leaf", "parameters", (), False, site, True))
+    elif any(role in ("optimizer-base", "optimizer", "lbfgs") for role in roles):
+        first = given.get(0, "params")
+        made = Optimizer(cls, framework.parameters_given(m, state, first) if first is not None else None)
+        framework.own(m, made.leaves)
+    else:
+        made = Instance(cls)
+    reference = m.allocate(state, made)
+    initialiser = attributes.find(state, cls, "__init__")
+    if initialiser is not None:
+        call(m, state, attributes.bind(m, state, initialiser, reference, site), given, site)
+    elif thing.dataclass or any(isinstance(t, Class) and t.dataclass for t in attributes.lineage(state, cls)):
+        _fields(m, state, reference, given, site)
+    return reference
+
+
+def _fields(m: Machine, state: State, reference: Ref, given: Arguments, site: p.Node) -> None:
+    """Set the fields of a dataclass."""
+    thing = state.object(reference)
+    assert isinstance(thing, (Instance, Module, Optimizer)) and isinstance(thing.cls, Ref)
+    names = [n for c in reversed(list(attributes.lineage(state, thing.cls))) for n in c.annotated]
+    values = dict(thing.attributes)
+    for position, name in enumerate(dict.fromkeys(names)):
+        value = given.get(position, name)
+        if value is not None:
+            values[name] = value
+    state.store[reference.id] = replace(thing, attributes=values)
+    after = attributes.find(state, thing.cls, "__post_init__")
+    if after is not None:
+        call(m, state, attributes.bind(m, state, after, reference, site), Arguments(), site)
+
+
+def super_of(m: Machine, state: State, given: tuple[Value, ...]) -> Value:
+    """Return `super()` as seen from the running method."""
+    owner: Value | None = given[0] if len(given) == 2 else None
+    receiver: Value | None = given[1] if len(given) == 2 else None
+    frame: int | None = state.frame
+    while frame is not None and (owner is None or receiver is None):
+        owner = owner or state.store.get((frame, "__class__"))
+        if receiver is None and owner is not None and state.functions:
+            node = next((f for f in reversed(state.functions) if isinstance(f, p.Function) and f.parameters), None)
+            if node is not None:
+                receiver = state.store.get((frame, node.parameters[0].name))
+        frame = state.store.get(("parent", frame))
+    if isinstance(owner, Ref) and receiver is not None:
+        return Super(receiver, owner)
+    return m.unknown("super")
+
+
+# ---------------------------------------------------------------- decorators and scopes
+
+
+def mark(function: Value, kind: str) -> Value:
+    """Return a function marked static, classmethod, property or manager."""
+    if isinstance(function, Closure):
+        return replace(function, kind={"staticmethod": "static"}.get(kind, kind))
+    return function
+
+
+def decorate(m: Machine, state: State, decorator: p.Expression, value: Value) -> Value:
+    """Return a function under one of its decorators."""
+    found = expressions.evaluate(m, state, decorator)
+    if isinstance(found, Builtin) and found.name in ("property", "staticmethod", "classmethod"):
+        return mark(value, found.name)
+    if isinstance(found, Library):
+        if found.name in ("contextlib.contextmanager", "contextlib.asynccontextmanager"):
+            return mark(value, "manager")
+        if found.name in ("functools.cached_property", "abc.abstractproperty"):
+            return mark(value, "property")
+        effect = framework.scope_of(m, state, found.name, Arguments())
+        if effect is not None and isinstance(value, Closure):
+            return replace(value, scopes=(*value.scopes, effect))
+        if framework.is_foreign(m, found.name) or m.profile.role(found.name) in ("plain", "autocast", "parallel"):
+            return value
+    if isinstance(found, Scope) and isinstance(value, Closure):
+        if isinstance(value.node, p.Function) and value.node.is_async:
+            return value
+        return replace(value, scopes=(*value.scopes, found.effect)) if found.effect != "neutral" else value
+    if isinstance(found, (Closure, Bound)):
+        result = call(m, state, found, Arguments((value,)), decorator)
+        return result if isinstance(result, (Closure, Bound, Partial, Ref)) else value
+    if isinstance(found, Method) and found.name in ("setter", "getter", "deleter"):
+        return mark(found.receiver, "property")
+    thing = state.object(found)
+    if isinstance(thing, (Instance, Class)):
+        result = call(m, state, found, Arguments((value,)), decorator)
+        return result if isinstance(result, (Closure, Bound, Partial, Ref)) else value
+    if isinstance(found, Unknown) and isinstance(value, Closure):
+        return replace(value, scopes=(*value.scopes, "unknown")) if not _known_decorator(found) else value
+    return value
+
+
+def _known_decorator(found: Unknown) -> bool:
+    """Tell whether an unknown decorator is one that surely leaves recording alone (registration, caching, command line)."""
+    text = str(found.key)
+    return any(word in text for word in ("fixture", "register", "command", "option", "parametrize", "setter", "cache"))
+
+
+def _under_scope(scope: Scope, given: Arguments) -> Value:
+    function = given.positional[0] if given.positional else NONE
+    if isinstance(function, Closure) and scope.effect != "neutral":
+        return replace(function, scopes=(*function.scopes, scope.effect))
+    if isinstance(function, Bound) and scope.effect != "neutral":
+        return replace(function, function=replace(function.function, scopes=(*function.function.scopes, scope.effect)))
+    return function
+
+
+def enter_scope(state: State, scope: Scope) -> None:
+    """Put a recording scope in force."""
+    if scope.effect == "unknown":
+        state.recording = None if state.recording == "on" else state.recording
+    elif scope.effect == "muted":
+        state.muted += 1
+    elif scope.effect == "on":
+        state.recording = state.recording if state.recording == "inference" else "on"
+    elif scope.effect != "neutral":
+        state.recording = scope.effect
+
+
+def entered(m: Machine, state: State, value: Value, item: p.ContextItem) -> Value:
+    """Return what `with value as x` binds."""
+    thing = state.object(value)
+    if isinstance(thing, Instance) and isinstance(thing.cls, Ref):
+        found = attributes.find(state, thing.cls, "__enter__")
+        if found is not None:
+            outcomes = m.explore(
+                state, lambda s: call(m, s, attributes.bind(m, s, found, value, item), Arguments(), item)
+            )
+            for outcome in outcomes[:1]:
+                if outcome.value is not None:
+                    state.become(outcome.state)
+                    return outcome.value
+    return value
+
+
+def discarded(m: Machine, state: State, statement: p.Evaluate, value: Value) -> None:
+    """Look at an expression statement: a clear that is named but not called."""
+    if isinstance(statement.value, p.Attribute):
+        receiver, name = (None, "")
+        if isinstance(value, Method):
+            receiver, name = value.receiver, value.name
+        elif isinstance(value, Unknown) and isinstance(value.key, tuple) and value.key[0] == "attr":
+            receiver, name = Unknown(value.key[1]), value.key[2]
+        if receiver is not None and m.profile.method("optimizer", name) == "clear":
+            leaves = library.leaves_behind(m, state, receiver)
+            library.uncalled_clear(m, state, library.expand(m, state, leaves), statement, statement.value)
+
+
+__all__ = ["key_of"]

@@ -1,0 +1,711 @@
+"""Lists, dicts, ranges, comprehensions and Python's own functions on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from adlint import program as p
+from adlint.tape import attributes, calls, expressions, library
+from adlint.tape.machine import Machine, Stopped
+from adlint.tape.state import State
+from adlint.tape.values import (
+    FALSE,
+    NONE,
+    TRUE,
+    Builtin,
+    Const,
+    Counter,
+    Generator,
+    Gradient,
+    Instance,
+    Leaves,
+    Linear,
+    Method,
+    Module,
+    Optimizer,
+    Partial,
+    Ref,
+    Sequence,
+    Table,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    is_plain,
+    key_of,
+)
+
+EXACT = 6
+
+
+def items(m: Machine, state: State, value: Value) -> list[Value] | None:
+    """Return all elements of a value where they are known exactly, else None."""
+    thing = state.object(value)
+    if isinstance(value, Tuple):
+        return list(value.items)
+    if isinstance(thing, Sequence):
+        return None if thing.more else list(thing.items)
+    if isinstance(thing, Table):
+        return None if thing.more else [key for key, _ in thing.items]
+    if isinstance(thing, Module) and thing.children:
+        return list(thing.children)
+    if isinstance(value, Const) and isinstance(value.value, (str, tuple)) and len(value.value) <= EXACT:
+        return [Const(v) for v in value.value]
+    if isinstance(thing, Counter):
+        count = length(m, state, value)
+        if count is not None:
+            plan, _ = turns(m, state, value, None)
+            return [plan(state, n) for n in range(count)]
+    return None
+
+
+def element(m: Machine, state: State, value: Value) -> Value:
+    """Return a value standing for any element."""
+    plan, _ = turns(m, state, value, None)
+    return plan(state, 0)
+
+
+def length(m: Machine, state: State, value: Value) -> int | None:
+    """Return how many turns a loop over a value takes; None where two stand for many."""
+    thing = state.object(value)
+    if isinstance(value, Leaves):
+        return 1
+    if isinstance(value, Tuple):
+        return _bounded(value.items)
+    if isinstance(thing, Sequence):
+        return None if thing.more else _bounded(thing.items)
+    if isinstance(thing, Table):
+        return None if thing.more else _bounded(tuple(v for _, v in thing.items))
+    if isinstance(thing, Module):
+        return _bounded(thing.children) if thing.children else None
+    if isinstance(thing, Counter):
+        if thing.kind == "range":
+            bounds = [v.value for v in thing.parts if isinstance(v, Const) and type(v.value) is int]
+            if len(bounds) == len(thing.parts) and bounds:
+                try:
+                    count = len(range(*bounds))
+                except (TypeError, ValueError):
+                    return None
+                return count if count <= 3 else None
+            return None
+        known = [n for n in (length(m, state, v) for v in thing.parts[:1 if thing.kind == "enumerate" else None]) if n is not None]
+        return min(known) if known else None
+    return None
+
+
+def _bounded(elements: tuple[Value, ...]) -> int | None:
+    if len(elements) <= 2:
+        return len(elements)
+    if len(elements) <= EXACT or not all(is_plain(v) for v in elements):
+        return min(len(elements), EXACT)
+    return None
+
+
+def turns(
+    m: Machine, state: State, value: Value, site: p.Node | None
+) -> tuple[Callable[[State, int], Value], bool]:
+    """Return how to make the element of the n-th turn, and whether a loop over the value is one over data."""
+    thing = state.object(value)
+    if isinstance(value, Leaves):
+        return (lambda s, n: replace(value, single=True)), False
+    if isinstance(value, Tuple):
+        return _listed(m, value.items), len(value.items) > 1
+    if isinstance(thing, Sequence):
+        return _listed(m, thing.items), thing.more or len(thing.items) > 1
+    if isinstance(thing, Table):
+        return _listed(m, tuple(key for key, _ in thing.items)), thing.more or len(thing.items) > 1
+    if isinstance(thing, Module) and thing.children:
+        return _listed(m, thing.children), False
+    if isinstance(thing, Counter):
+        return _counted(m, state, value, thing)
+    if isinstance(thing, Tensor):
+        if library.is_open(m, state, value):
+            return (lambda s, n: library.part(m, s, value, ("element", n), site or p.Pass())), True
+        return (lambda s, n: library.operation(m, s, "torch.unbind", [value], site or p.Pass())), True
+    if isinstance(value, Unknown):
+        mark = m.fresh()
+        return (lambda s, n: Unknown(("item", value.key, (mark, n)))), True
+    mark = m.fresh()
+    return (lambda s, n: Unknown(("element", mark, n))), True
+
+
+def _listed(m: Machine, elements: tuple[Value, ...]) -> Callable[[State, int], Value]:
+    if not elements:
+        mark = m.fresh()
+        return lambda s, n: Unknown(("element", mark, n))
+    return lambda s, n: elements[min(n, len(elements) - 1)]
+
+
+def _counted(m: Machine, state: State, value: Value, thing: Counter) -> tuple[Callable[[State, int], Value], bool]:
+    if thing.kind == "range":
+        if length(m, state, value) is not None:
+            bounds = range(*(v.value for v in thing.parts if isinstance(v, Const)))
+            return (lambda s, n: Const(bounds[n])), len(bounds) > 1
+        symbol = m.symbol()
+        return (lambda s, n: Linear(symbol.symbol, n)), True
+    inner = [turns(m, state, v, None) for v in thing.parts[: 1 if thing.kind == "enumerate" else None]]
+    many = any(flag for _, flag in inner) and not any(isinstance(v, Leaves) for v in thing.parts)
+    if thing.kind == "enumerate":
+        symbol = m.symbol()
+        plan = inner[0][0]
+        if length(m, state, value) is not None and not many:
+            return (lambda s, n: Tuple((Const(n), plan(s, n)))), many
+        return (lambda s, n: Tuple((Linear(symbol.symbol, n), plan(s, n)))), many
+    return (lambda s, n: Tuple(tuple(each(s, n) for each, _ in inner))), many
+
+
+def contains(m: Machine, state: State, needle: Value, holder: Value) -> Value:
+    """Run `needle in holder`."""
+    known = items(m, state, holder)
+    if known is not None and isinstance(needle, Const) and all(isinstance(v, Const) for v in known):
+        return Const(needle in known)
+    if isinstance(holder, Const) and isinstance(needle, Const) and isinstance(holder.value, str):
+        return Const(str(needle.value) in holder.value)
+    if known is not None and needle in known:
+        return TRUE
+    if is_plain(needle) and is_plain(holder):
+        return Unknown(("in", key_of(needle), key_of(holder)))
+    if isinstance(needle, (Const, Unknown, Linear)) and isinstance(holder, (Ref, Tuple)):
+        return Unknown(("in", key_of(needle), holder))
+    return m.unknown()
+
+
+def concatenate(m: Machine, state: State, op: str, left: Value, right: Value) -> Value | None:
+    """Run `+` on lists and tuples and `*` on a list and a number; None if it is something else."""
+    a, b = state.object(left), state.object(right)
+    if op == "+" and (isinstance(left, (Tuple, Leaves)) or isinstance(a, Sequence)):
+        if isinstance(left, Leaves) and isinstance(right, Leaves):
+            return Leaves(left.leaves | right.leaves)
+        first, second = items(m, state, left), items(m, state, right)
+        if first is not None and second is not None and not isinstance(left, Leaves):
+            joined = (*first, *second)
+            return Tuple(joined) if isinstance(left, Tuple) else m.allocate(state, Sequence("list", joined))
+        parts = [v for v in (left, right)]
+        leaves = frozenset[int]().union(*(library.leaves_behind(m, state, v) for v in parts if not isinstance(v, Unknown)))
+        if leaves:
+            return Leaves(leaves)
+        return m.allocate(state, Sequence("list", tuple(element(m, state, v) for v in parts), True))
+    if op == "*" and isinstance(a, Sequence):
+        return m.allocate(state, Sequence("list", a.items, True))
+    if op == "*" and isinstance(b, Sequence):
+        return m.allocate(state, Sequence("list", b.items, True))
+    return None
+
+
+def comprehend(m: Machine, state: State, e: p.Comprehension) -> Value:
+    """Evaluate a comprehension in a frame of its own, each clause in at most a few turns."""
+    frame = m.fresh()
+    outer, turn, looping, guards = state.frame, state.turn, state.looping, state.guards
+    state.store[("parent", frame)] = outer
+    results: list[tuple[Value, Value]] = []
+    more = _clauses(m, state, e, 0, frame, outer, results)
+    state.frame, state.turn, state.looping, state.guards = outer, turn, looping, guards
+    if not m.captures_comprehension(e):
+        for key in [k for k in state.store if type(k) is tuple and k[0] == frame]:
+            del state.store[key]
+    if e.kind == "dict":
+        return m.allocate(state, Table(tuple(results), more))
+    values = tuple(v for _, v in results)
+    if values and all(isinstance(v, Leaves) for v in values):
+        return Leaves(frozenset().union(*(v.leaves for v in values if isinstance(v, Leaves))))
+    return m.allocate(state, Sequence("list" if e.kind == "list" else e.kind, values, more))
+
+
+def _clauses(
+    m: Machine,
+    state: State,
+    e: p.Comprehension,
+    depth: int,
+    frame: int,
+    outer: int,
+    results: list[tuple[Value, Value]],
+) -> bool:
+    if depth == len(e.clauses):
+        key = NONE if e.key is None else expressions.evaluate(m, state, e.key)
+        results.append((key, expressions.evaluate(m, state, e.element)))
+        return False
+    clause = e.clauses[depth]
+    state.frame = outer if depth == 0 else frame
+    value = expressions.evaluate(m, state, clause.iterable)
+    state.frame = frame
+    more = False
+
+    def turn(s: State, item: Value) -> Value:
+        nonlocal more
+        inner, s.frame = s.frame, frame
+        expressions.store(m, s, clause.target, item)
+        for test in clause.tests:
+            found = expressions.condition(m, s, expressions.evaluate(m, s, test))
+            if found is False:
+                s.frame = inner
+                return NONE
+            if found is not True:
+                more = True
+        more = _clauses(m, s, e, depth + 1, frame, outer, results) or more
+        s.frame = inner
+        return NONE
+
+    if isinstance(state.object(value), Generator):
+        state.looping += 1
+        calls.resume(m, state, value, turn, e)
+        state.looping -= 1
+        return True
+    plan, many = turns(m, state, value, e)
+    count = length(m, state, value)
+    before, looping = state.turn, state.looping
+    if many:
+        state.looping += 1
+    for number in range(2 if count is None else count):
+        state.turn = (*before, number)
+        turn(state, plan(state, number))
+    state.turn, state.looping = before, looping
+    return more or count is None
+
+
+def index(m: Machine, state: State, value: Value, key: Value, site: p.Node) -> Value:
+    """Run `value[key]`."""
+    thing = state.object(value)
+    if isinstance(value, Gradient):
+        return value
+    if isinstance(value, Leaves):
+        if value.single:
+            return library.operation(m, state, "[]", [value], site)
+        return replace(value, single=not (isinstance(key, Const) and isinstance(key.value, slice)))
+    if isinstance(thing, Tensor):
+        if library.is_open(m, state, value) and isinstance(key, (Const, Unknown, Linear)):
+            return library.part(m, state, value, ("item", key_of(key)), site)
+        return library.operation(m, state, _index_operation(m, state, key), [value, key] if library.is_tensorial(m, state, key) else [value], site)
+    if isinstance(value, Tuple) or isinstance(thing, (Sequence, Module)):
+        return _at(m, state, value, key)
+    if isinstance(thing, Table):
+        return _item(m, state, value, thing, key)
+    if isinstance(value, Unknown):
+        held = state.store.get(("attribute", value.key, ("item", key_of(key))))
+        if held is not None:
+            found: Value = held
+            return found
+        return Unknown(("item", value.key, key_of(key))) if is_plain(key) else m.unknown()
+    if isinstance(thing, Instance) and isinstance(thing.cls, Ref):
+        getter = attributes.find(state, thing.cls, "__getitem__")
+        if getter is not None:
+            bound = attributes.bind(m, state, getter, value, site)
+            return calls.call(m, state, bound, calls.Arguments((key,)), site)
+    return m.unknown()
+
+
+def _index_operation(m: Machine, state: State, key: Value) -> str:
+    thing = state.object(key)
+    if isinstance(thing, (Tensor, Sequence)):
+        return "[mask]"
+    if isinstance(key, Tuple) and any(isinstance(state.object(v), (Tensor, Sequence)) for v in key.items):
+        return "[mask]"
+    if isinstance(key, Const) or (isinstance(key, Tuple) and all(isinstance(v, (Const, Linear)) for v in key.items)):
+        return "[]"
+    return "[]" if isinstance(key, Linear) else "[unknown]"
+
+
+def _at(m: Machine, state: State, value: Value, key: Value) -> Value:
+    thing = state.object(value)
+    if isinstance(value, Tuple):
+        elements: tuple[Value, ...] = value.items
+        more = False
+    elif isinstance(thing, Module):
+        elements, more = thing.children, False
+        if isinstance(key, Const) and isinstance(key.value, str) and key.value in thing.attributes:
+            return thing.attributes[key.value]
+    else:
+        assert isinstance(thing, Sequence)
+        elements, more = thing.items, thing.more
+    if isinstance(key, Const) and type(key.value) is int and elements:
+        if -len(elements) <= key.value < len(elements):
+            return elements[key.value]
+        return elements[-1]
+    if isinstance(key, Const) and isinstance(key.value, slice):
+        try:
+            chosen = elements[key.value]
+        except (TypeError, ValueError):
+            chosen = elements
+        return Tuple(chosen) if isinstance(value, Tuple) else m.allocate(state, Sequence("list", chosen, more))
+    if isinstance(key, Unknown) and isinstance(key.key, tuple) and key.key and key.key[0] == "slice":
+        return m.allocate(state, Sequence("list", elements, True))
+    if not elements:
+        return m.unknown()
+    if all(is_plain(v) for v in elements):
+        return Unknown(("item", value, key_of(key)))
+    if len(elements) == 1:
+        return elements[0]
+    if not (isinstance(key, (Const, Unknown, Linear))):
+        return elements[0]
+    for number, one in enumerate(elements[:3]):
+        if number == min(len(elements), 3) - 1 or m.decide(state, ("index", value, key_of(key), number)):
+            return one
+    return elements[0]
+
+
+def _item(m: Machine, state: State, value: Value, thing: Table, key: Value) -> Value:
+    for held, item in reversed(thing.items):
+        if held == key:
+            return item
+    if isinstance(key, Const) and not thing.more and all(isinstance(held, Const) for held, _ in thing.items):
+        return Unknown(("item", value, key))
+    heavy = [item for _, item in thing.items if not is_plain(item)]
+    if not heavy:
+        return Unknown(("item", value, key_of(key)))
+    return heavy[-1]
+
+
+def assign(m: Machine, state: State, holder: Value, key: Value, value: Value, site: p.Node) -> None:
+    """Run `holder[key] = value`."""
+    thing = state.object(holder)
+    if isinstance(thing, Table) and isinstance(holder, Ref):
+        kept = tuple((k, v) for k, v in thing.items if k != key)
+        state.store[holder.id] = Table((*kept, (key, value))[-64:], thing.more)
+    elif isinstance(thing, Sequence) and isinstance(holder, Ref):
+        if isinstance(key, Const) and type(key.value) is int and -len(thing.items) <= key.value < len(thing.items):
+            elements = list(thing.items)
+            elements[key.value] = value
+            state.store[holder.id] = replace(thing, items=tuple(elements))
+        else:
+            state.store[holder.id] = replace(thing, items=(*thing.items, value)[-64:], more=True)
+    elif isinstance(thing, Tensor) and isinstance(holder, Ref):
+        if m.nodes[thing.node].kind == "leaf":
+            library.update_in_place(m, state, holder, [value], site)
+            return
+        result = state.object(library.operation(m, state, "[]=", [holder, value], site))
+        assert isinstance(result, Tensor)
+        state.store[holder.id] = result
+    elif isinstance(holder, Unknown):
+        state.store[("attribute", holder.key, ("item", key_of(key)))] = value
+        library.escape(m, state, [value])
+    elif isinstance(holder, Leaves):
+        library.update_in_place(m, state, holder, [value], site)
+    elif isinstance(thing, Module) and isinstance(holder, Ref):
+        state.store[holder.id] = replace(thing, attributes={**thing.attributes, str(key_of(key)): value})
+    elif isinstance(thing, Instance) and isinstance(thing.cls, Ref):
+        setter = attributes.find(state, thing.cls, "__setitem__")
+        if setter is not None:
+            calls.call(m, state, attributes.bind(m, state, setter, holder, site), calls.Arguments((key, value)), site)
+
+
+def unpack(m: Machine, state: State, value: Value, count: int, star: int | None, site: p.Node) -> list[Value]:
+    """Return the values that `count` targets receive; the one at `star` gets a list."""
+    known = items(m, state, value)
+    if known is not None and star is None and len(known) == count:
+        return known
+    if known is not None and star is not None and len(known) >= count - 1:
+        tail = count - 1 - star
+        middle = m.allocate(state, Sequence("list", tuple(known[star : len(known) - tail])))
+        return [*known[:star], middle, *(known[len(known) - tail :] if tail else [])]
+    thing = state.object(value)
+    if isinstance(thing, Tensor):
+        if library.is_open(m, state, value):
+            return [library.part(m, state, value, ("item", Const(n)), site) for n in range(count)]
+        return [library.operation(m, state, "torch.unbind", [value], site) for _ in range(count)]
+    if isinstance(value, Unknown):
+        return [Unknown(("item", value.key, Const(n))) for n in range(count)]
+    if isinstance(value, Leaves):
+        return [value] * count
+    if isinstance(thing, Sequence) and thing.items:
+        return [thing.items[min(n, len(thing.items) - 1)] for n in range(count)]
+    if isinstance(thing, Generator):
+        collected: list[Value] = []
+
+        def on_yield(s: State, item: Value) -> Value:
+            collected.append(item)
+            return NONE
+
+        calls.resume(m, state, value, on_yield, site)
+        if collected:
+            return [collected[min(n, len(collected) - 1)] for n in range(count)]
+    return [m.unknown() for _ in range(count)]
+
+
+def extend(m: Machine, state: State, holder: Value, value: Value) -> None:
+    """Run `holder.extend(value)`."""
+    thing = state.object(holder)
+    if isinstance(thing, Sequence) and isinstance(holder, Ref):
+        if isinstance(value, Leaves):
+            added: list[Value] = [value]
+            more = thing.more
+        else:
+            known = items(m, state, value)
+            added = known if known is not None else [element(m, state, value)]
+            more = thing.more or known is None
+        state.store[holder.id] = replace(thing, items=(*thing.items, *added)[-64:], more=more)
+
+
+def drop(m: Machine, state: State, holder: Value, key: Value) -> None:
+    """Run `del holder[key]`."""
+    thing = state.object(holder)
+    if isinstance(thing, Table) and isinstance(holder, Ref):
+        state.store[holder.id] = Table(tuple((k, v) for k, v in thing.items if k != key), thing.more)
+
+
+def method(m: Machine, state: State, receiver: Value, name: str, arguments: calls.Arguments, site: p.Node) -> Value:
+    """Run a method of a list, dict, tuple, string or iterator."""
+    thing = state.object(receiver)
+    given = arguments.positional
+    if isinstance(thing, Table) and isinstance(receiver, Ref):
+        return _table_method(m, state, receiver, thing, name, arguments, site)
+    if isinstance(thing, Sequence) and isinstance(receiver, Ref):
+        if name in ("append", "add", "appendleft", "put") and given:
+            state.store[receiver.id] = replace(thing, items=(*thing.items, given[0])[-64:])
+            return NONE
+        if name in ("extend", "update") and given:
+            extend(m, state, receiver, given[0])
+            return NONE
+        if name == "insert" and len(given) > 1:
+            state.store[receiver.id] = replace(thing, items=(given[1], *thing.items)[-64:])
+            return NONE
+        if name == "clear":
+            state.store[receiver.id] = Sequence(thing.kind, ())
+            return NONE
+        if name in ("pop", "popleft", "get", "popitem"):
+            if not thing.items:
+                return m.unknown()
+            last = name == "pop" and not given
+            if not thing.more:
+                rest = thing.items[:-1] if last else thing.items[1:]
+                state.store[receiver.id] = replace(thing, items=rest)
+            return thing.items[-1] if last else thing.items[0]
+        if name == "copy":
+            return m.allocate(state, thing)
+        if name in ("reverse", "sort"):
+            state.store[receiver.id] = replace(thing, items=thing.items[::-1])
+            return NONE
+        return m.unknown()
+    return Unknown(("method", key_of(receiver), name, tuple(key_of(v) for v in given))) if is_plain(receiver) and all(
+        is_plain(v) for v in given
+    ) else m.unknown()
+
+
+def _table_method(
+    m: Machine, state: State, receiver: Ref, thing: Table, name: str, arguments: calls.Arguments, site: p.Node
+) -> Value:
+    given = arguments.positional
+    if name == "items":
+        return m.allocate(state, Sequence("list", tuple(Tuple((k, v)) for k, v in thing.items), thing.more))
+    if name == "values":
+        return m.allocate(state, Sequence("list", tuple(v for _, v in thing.items), thing.more))
+    if name == "keys":
+        return m.allocate(state, Sequence("list", tuple(k for k, _ in thing.items), thing.more))
+    if name in ("get", "pop", "setdefault") and given:
+        held = next((v for k, v in thing.items if k == given[0]), None)
+        if name == "pop":
+            drop(m, state, receiver, given[0])
+        if held is not None:
+            return held
+        default = given[1] if len(given) > 1 else NONE
+        if name == "setdefault":
+            assign(m, state, receiver, given[0], default, site)
+            return default
+        exact = not thing.more and isinstance(given[0], Const) and all(isinstance(k, Const) for k, _ in thing.items)
+        return default if exact else _item(m, state, receiver, thing, given[0])
+    if name == "update":
+        merged = dict(thing.items)
+        more = thing.more
+        for value in given:
+            other = state.object(value)
+            if isinstance(other, Table):
+                merged.update(other.items)
+                more = more or other.more
+            else:
+                more = True
+        merged.update({Const(k): v for k, v in arguments.keywords})
+        state.store[receiver.id] = Table(tuple(merged.items())[-64:], more)
+        return NONE
+    if name == "copy":
+        return m.allocate(state, thing)
+    if name == "clear":
+        state.store[receiver.id] = Table(())
+        return NONE
+    return m.unknown()
+
+
+def builtin(m: Machine, state: State, name: str, arguments: calls.Arguments, site: p.Node) -> Value:
+    """Run one of Python's own functions."""
+    given = arguments.positional
+    if name == "range":
+        return m.allocate(state, Counter("range", given))
+    if name in ("enumerate", "zip") and given:
+        return m.allocate(state, Counter(name, given))
+    if name in ("list", "tuple", "set", "sorted", "reversed", "iter", "frozenset"):
+        return _listing(m, state, name, given, site)
+    if name == "dict":
+        return _dict(m, state, given, arguments)
+    if name == "next" and given:
+        return element(m, state, given[0]) if not isinstance(state.object(given[0]), Generator) else m.unknown()
+    if name == "len" and given:
+        known = items(m, state, given[0])
+        if known is not None and not isinstance(given[0], Const) and not isinstance(state.object(given[0]), Counter):
+            return Const(len(known))
+        return Unknown(("len", key_of(given[0])))
+    if name == "sum" and given:
+        return _sum(m, state, given, site)
+    if name in ("min", "max", "abs", "pow", "round", "divmod") and any(
+        library.is_tensorial(m, state, v) for v in given
+    ):
+        return library.operation(m, state, "torch." + name, given, site)
+    if name in ("float", "int", "bool", "str", "repr", "print", "format", "hash", "id", "bytes", "open", "input"):
+        if name == "bool" and given:
+            found = expressions.condition(m, state, given[0])
+            if isinstance(found, bool):
+                return Const(found)
+        if name in ("float", "int", "str") and given and isinstance(given[0], Const):
+            try:
+                return Const({"float": float, "int": int, "str": str}[name](given[0].value))
+            except (TypeError, ValueError):
+                return m.unknown()
+        if name == "int" and given and isinstance(given[0], (Linear, Unknown)):
+            return given[0]
+        if given and isinstance(given[0], Unknown) and name in ("float", "int", "str", "bool"):
+            return Unknown((name, given[0].key))
+        return m.unknown()
+    if name == "getattr" and len(given) >= 2:
+        return attributes.attribute_of(m, state, given[0], given[1], given[2] if len(given) > 2 else None, site)
+    if name == "setattr" and len(given) == 3:
+        if isinstance(given[1], Const) and isinstance(given[1].value, str):
+            attributes.write(m, state, given[0], given[1].value, given[2], site)
+        return NONE
+    if name == "hasattr" and len(given) == 2:
+        return Unknown(("hasattr", key_of(given[0]), key_of(given[1])))
+    if name == "isinstance" and len(given) == 2:
+        return _isinstance(m, state, given[0], given[1])
+    if name == "callable":
+        return Unknown(("callable", key_of(given[0]))) if given and isinstance(given[0], Unknown) else TRUE
+    if name == "super":
+        return calls.super_of(m, state, given)
+    if name in ("map", "filter") and len(given) > 1:
+        plan, _ = turns(m, state, given[1], site)
+        count = length(m, state, given[1])
+        mapped = []
+        for n in range(2 if count is None else count):
+            item = plan(state, n)
+            called = calls.call(m, state, given[0], calls.Arguments((item,)), site) if given[0] != NONE else item
+            mapped.append(called if name == "map" else item)
+        return m.allocate(state, Sequence("list", tuple(mapped), count is None))
+    if name in ("any", "all") and given:
+        known = items(m, state, given[0])
+        if known is not None:
+            found = [expressions.condition(m, state, v) for v in known]
+            if all(isinstance(f, bool) for f in found):
+                return Const(any(found) if name == "any" else all(found))
+        return Unknown((name, key_of(given[0]))) if is_plain(given[0]) else m.unknown()
+    if name == "type" and len(given) == 1:
+        thing = state.object(given[0])
+        if isinstance(thing, (Instance, Module, Optimizer)) and isinstance(thing.cls, Ref):
+            return thing.cls
+        return Unknown(("type", key_of(given[0])))
+    if name in ("exit",):
+        raise Stopped
+    if name in ("property", "staticmethod", "classmethod") and given:
+        return calls.mark(given[0], name)
+    if name == "vars" and given:
+        return Unknown(("vars", key_of(given[0])))
+    return m.unknown()
+
+
+def _listing(m: Machine, state: State, name: str, given: tuple[Value, ...], site: p.Node) -> Value:
+    if not given:
+        return Tuple(()) if name == "tuple" else m.allocate(state, Sequence("list", ()))
+    value = given[0]
+    if isinstance(value, Leaves) or isinstance(state.object(value), Module):
+        return value
+    if isinstance(state.object(value), Generator):
+        collected: list[Value] = []
+
+        def on_yield(s: State, item: Value) -> Value:
+            collected.append(item)
+            return NONE
+
+        calls.resume(m, state, value, on_yield, site)
+        return m.allocate(state, Sequence("list", tuple(collected), True))
+    if isinstance(value, Unknown):
+        return Unknown(("list", value.key))
+    known = items(m, state, value)
+    if known is not None:
+        if name == "reversed":
+            known.reverse()
+        return Tuple(tuple(known)) if name == "tuple" else m.allocate(state, Sequence("list", tuple(known)))
+    thing = state.object(value)
+    if isinstance(thing, Sequence):
+        return m.allocate(state, Sequence("list", thing.items, True))
+    plan, _ = turns(m, state, value, site)
+    return m.allocate(state, Sequence("list", (plan(state, 0), plan(state, 1)), True))
+
+
+def _dict(m: Machine, state: State, given: tuple[Value, ...], arguments: calls.Arguments) -> Value:
+    table: list[tuple[Value, Value]] = []
+    more = False
+    for value in given:
+        thing = state.object(value)
+        if isinstance(thing, Table):
+            table += thing.items
+            more = more or thing.more
+            continue
+        known = items(m, state, value)
+        for item in known if known is not None else [element(m, state, value)]:
+            if isinstance(item, Tuple) and len(item.items) == 2:
+                table.append((item.items[0], item.items[1]))
+            else:
+                more = True
+        more = more or known is None
+    table += [(Const(k), v) for k, v in arguments.keywords]
+    return m.allocate(state, Table(tuple(table), more))
+
+
+def _sum(m: Machine, state: State, given: tuple[Value, ...], site: p.Node) -> Value:
+    value = given[0]
+    thing = state.object(value)
+    parts: list[Value]
+    if isinstance(thing, Sequence):
+        parts = list(thing.items)
+    elif isinstance(value, Tuple):
+        parts = list(value.items)
+    elif isinstance(thing, Tensor):
+        return library.operation(m, state, "torch.sum", [value], site)
+    elif isinstance(value, Unknown):
+        return Unknown(("sum", value.key))
+    else:
+        parts = [element(m, state, value)]
+    tensors = [v for v in parts if library.is_tensorial(m, state, v)]
+    if tensors:
+        return library.operation(m, state, "+", [*parts, *given[1:]], site)
+    return m.unknown()
+
+
+_TENSORS = ("torch.Tensor", "torch.FloatTensor", "torch.autograd.Variable")
+
+
+def _isinstance(m: Machine, state: State, value: Value, cls: Value) -> Value:
+    name = getattr(cls, "name", "")
+    thing = state.object(value)
+    if isinstance(cls, Tuple):
+        found = [_isinstance(m, state, value, one) for one in cls.items]
+        if TRUE in found:
+            return TRUE
+        if all(f == FALSE for f in found):
+            return FALSE
+    elif isinstance(value, Unknown) or (isinstance(thing, Tensor) and library.is_open(m, state, value)):
+        return Unknown(("isinstance", key_of(value), key_of(cls)))
+    elif name in _TENSORS:
+        return Const(isinstance(thing, Tensor) or isinstance(value, Leaves))
+    elif isinstance(cls, Builtin) and isinstance(value, (Const, Linear)):
+        kinds = {"float": float, "int": int, "str": str, "bool": bool, "dict": dict, "list": list, "tuple": tuple}
+        if cls.name in kinds:
+            return Const(isinstance(value.value if isinstance(value, Const) else 0, kinds[cls.name]))
+    elif isinstance(cls, Builtin):
+        return Const(
+            (cls.name == "dict" and isinstance(thing, Table))
+            or (cls.name == "tuple" and isinstance(value, Tuple))
+            or (cls.name == "list" and isinstance(thing, Sequence) and thing.kind == "list")
+        )
+    elif name == "torch.nn.Module":
+        return Const(isinstance(thing, Module))
+    elif isinstance(thing, (Instance, Module, Optimizer)) and isinstance(thing.cls, Ref) and isinstance(cls, Ref):
+        return Const(any(c is state.object(cls) for c in attributes.lineage(state, thing.cls)))
+    return Unknown(("isinstance", key_of(value), key_of(cls)))
+
+
+__all__ = ["Method", "Partial"]

@@ -1,0 +1,558 @@
+"""How expressions are evaluated, stored to and decided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from adlint import program as p
+from adlint.tape import attributes, calls, containers, library
+from adlint.tape.machine import Machine
+from adlint.tape.state import State
+from adlint.tape.values import (
+    FALSE,
+    NONE,
+    TRUE,
+    Bound,
+    Builtin,
+    Class,
+    Closure,
+    Const,
+    Generator,
+    Gradient,
+    Instance,
+    Key,
+    Leaves,
+    Library,
+    Linear,
+    Method,
+    Module,
+    Optimizer,
+    Partial,
+    Ref,
+    Scope,
+    Sequence,
+    Super,
+    Table,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    key_of,
+)
+
+BUILTINS = frozenset(
+    """abs all any bool bytes callable dict divmod enumerate filter float format frozenset getattr globals hasattr hash id
+    input int isinstance issubclass iter len list map max min next object open ord pow print property range repr reversed
+    round set setattr sorted staticmethod classmethod str sum super tuple type vars zip Exception ValueError RuntimeError
+    TypeError KeyError StopIteration KeyboardInterrupt NotImplementedError AssertionError __import__ locals exit
+    NotImplemented delattr chr slice memoryview dir FileNotFoundError OSError ImportError""".split()
+)
+
+
+def evaluate(m: Machine, state: State, expression: p.Expression) -> Value:
+    """Return the value of an expression; what it does to the tape happens to `state`."""
+    return _EVALUATE[type(expression)](m, state, expression)
+
+
+def lookup(m: Machine, state: State, name: str) -> Value:
+    """Return what a name stands for, searching the frames outwards."""
+    frame: int | None = state.frame
+    store = state.store
+    kind = store.get(("outer", frame, name))
+    if kind == "global":
+        frame = 0
+    elif kind == "nonlocal":
+        frame = store.get(("parent", frame))
+    while frame is not None:
+        found: Value | None = store.get((frame, name))
+        if found is not None:
+            return found
+        frame = store.get(("parent", frame))
+        while frame is not None and frame != 0 and store.get(("class", frame)):
+            frame = store.get(("parent", frame))
+    if name == "__name__":
+        return Const("__main__")
+    if name in BUILTINS:
+        return Builtin(name)
+    star = store.get((0, "*"))
+    if isinstance(star, Library):
+        return Library(f"{star.name}.{name}")
+    return Unknown(("name", name))
+
+
+def _name(m: Machine, state: State, e: p.Expression) -> Value:
+    assert isinstance(e, p.Name)
+    return lookup(m, state, e.id)
+
+
+def _constant(m: Machine, state: State, e: p.Expression) -> Value:
+    assert isinstance(e, p.Constant)
+    return Const(e.value)
+
+
+def _template(m: Machine, state: State, e: p.Expression) -> Value:
+    assert isinstance(e, p.Template)
+    parts = tuple(evaluate(m, state, v) for v in e.values)
+    if all(isinstance(v, (Const, Unknown, Linear)) for v in parts):
+        return Unknown(("text", id(e), tuple(key_of(v) for v in parts)))
+    return Unknown(("text", m.fresh()))
+
+
+def _attribute(m: Machine, state: State, e: p.Expression) -> Value:
+    assert isinstance(e, p.Attribute)
+    return attributes.read(m, state, evaluate(m, state, e.value), e.attr, e)
+
+
+def _call(m: Machine, state: State, e: p.Expression) -> Value:
+    assert isinstance(e, p.Call)
+    function = evaluate(m, state, e.function)
+    arguments = calls.arguments(m, state, e)
+    return calls.call(m, state, function, arguments, e)
+
+
+def _operator(m: Machine, state: State, e: p.Expression) -> Value:
+    assert isinstance(e, p.Operator)
+    operands = [evaluate(m, state, o) for o in e.operands]
+    return operate(m, state, e.op, operands, e)
+
+
+def operate(m: Machine, state: State, op: str, operands: list[Value], site: p.Node) -> Value:
+    """Apply an arithmetic operator: on constants, counters, containers, or as a node of the graph."""
+    if any(library.is_tensorial(m, state, v) for v in operands):
+        if len(operands) == 2 and op in ("&", "|", "^"):
+            return library.cut(m, state, site)
+        if op == "+" and any(isinstance(v, Const) and v.value == 0 for v in operands):
+            held = next(v for v in operands if library.is_tensorial(m, state, v))
+            return library.operation(m, state, "+", [held], site)
+        return library.operation(m, state, "neg" if len(operands) == 1 and op == "-" else op, operands, site)
+    if all(isinstance(v, Const) for v in operands):
+        try:
+            return Const(_CONSTANT[op, len(operands)](*(v.value for v in operands if isinstance(v, Const))))
+        except Exception:
+            return m.unknown()
+    if len(operands) == 2:
+        left, right = operands
+        if isinstance(left, Linear) and isinstance(right, Const) and type(right.value) is int and op in "+-":
+            return Linear(left.symbol, left.offset + (right.value if op == "+" else -right.value))
+        if isinstance(right, Linear) and isinstance(left, Const) and type(left.value) is int and op == "+":
+            return Linear(right.symbol, right.offset + left.value)
+        joined = containers.concatenate(m, state, op, left, right)
+        if joined is not None:
+            return joined
+    if all(isinstance(v, (Const, Unknown, Linear)) for v in operands):
+        return Unknown(("op", op, *(key_of(v) for v in operands)))
+    return m.unknown()
+
+
+_CONSTANT: dict[tuple[str, int], Callable[..., object]] = {
+    ("+", 2): lambda a, b: a + b,
+    ("-", 2): lambda a, b: a - b,
+    ("*", 2): lambda a, b: a * b if not isinstance(a, (str, bytes)) and not isinstance(b, (str, bytes)) else None,
+    ("/", 2): lambda a, b: a / b,
+    ("//", 2): lambda a, b: a // b,
+    ("%", 2): lambda a, b: a % b,
+    ("**", 2): lambda a, b: a**b if abs(a) < 1e6 and abs(b) < 64 else None,
+    ("-", 1): lambda a: -a,
+    ("+", 1): lambda a: +a,
+    ("~", 1): lambda a: ~a,
+    ("&", 2): lambda a, b: a & b,
+    ("|", 2): lambda a, b: a | b,
+    ("^", 2): lambda a, b: a ^ b,
+    ("<<", 2): lambda a, b: a << b if b < 64 else None,
+    (">>", 2): lambda a, b: a >> b,
+}
+
+
+def condition(m: Machine, state: State, value: Value) -> bool | tuple[Key, bool]:
+    """Return the truth of a value where it is known, else the key of the condition and which of its ways means true."""
+    if isinstance(value, Const):
+        return bool(value.value)
+    if isinstance(value, Tuple):
+        return bool(value.items)
+    if isinstance(value, Unknown):
+        return _undecided(state, value.key)
+    if isinstance(value, Linear):
+        found = _undecided(state, ("eq", value, Const(0)))
+        return not found if isinstance(found, bool) else (found[0], not found[1])
+    thing = state.object(value)
+    if isinstance(thing, (Sequence, Table)):
+        if thing.items:
+            return True
+        return ("truth", value) if False else (False if not thing.more else (("truth", value), True))
+    if isinstance(thing, Tensor) or isinstance(value, Gradient):
+        return ("truth", value), True
+    return True
+
+
+def _undecided(state: State, key: Key) -> bool | tuple[Key, bool]:
+    if isinstance(key, tuple) and key and key[0] == "not":
+        found = _undecided(state, key[1])
+        return not found if isinstance(found, bool) else (found[0], not found[1])
+    if isinstance(key, tuple) and key and key[0] == "eq":
+        return _equal(state, key)
+    if not (isinstance(key, tuple) and key and key[0] in ("none", "lt", "in", "isinstance", "is")):
+        if state.decisions.get(("none", key)) is True:
+            return False
+        key = ("truth", key)
+    elif key[0] == "none" and state.decisions.get(("truth", key[1])) is True:
+        return False
+    known = state.decisions.get(key)
+    return (key, True) if known is None else (key, True)
+
+
+def _equal(state: State, key: Key) -> bool | tuple[Key, bool]:
+    """Decide equality with a constant from what the same unknown was found equal to before."""
+    _, left, right = key
+    if isinstance(left, Linear) and isinstance(right, Const) and type(right.value) is int:
+        left, right = left.symbol, Const(right.value - left.offset)
+    key = ("eq", left, right)
+    if isinstance(right, Const):
+        for other, arm in state.decisions.items():
+            if arm and isinstance(other, tuple) and len(other) == 3 and other[0] == "eq" and other[1] == left:
+                if isinstance(other[2], Const) and other[2] != right:
+                    return False
+    return key, True
+
+
+def truth(m: Machine, state: State, expression: p.Expression) -> Const:
+    """Evaluate a test and take a way."""
+    if isinstance(expression, p.Boolean):
+        if expression.op == "not":
+            return FALSE if truth(m, state, expression.operands[0]) == TRUE else TRUE
+        stop = expression.op == "or"
+        for operand in expression.operands:
+            if (truth(m, state, operand) == TRUE) is stop:
+                return Const(stop)
+        return Const(not stop)
+    return Const(decided(m, state, evaluate(m, state, expression)))
+
+
+def decided(m: Machine, state: State, value: Value) -> bool:
+    """Take a way on the truth of a value."""
+    found = condition(m, state, value)
+    if isinstance(found, bool):
+        return found
+    key, polarity = found
+    return m.decide(state, key) is polarity
+
+
+def _boolean(m: Machine, state: State, e: p.Expression) -> Value:
+    assert isinstance(e, p.Boolean)
+    if e.op == "not":
+        return negate(m, state, evaluate(m, state, e.operands[0]))
+    value = evaluate(m, state, e.operands[0])
+    for operand in e.operands[1:]:
+        found = condition(m, state, value)
+        if not isinstance(found, bool):
+            other = evaluate(m, state, operand) if _harmless(operand) else None
+            if isinstance(other, (Const, Unknown, Linear)) and isinstance(value, (Unknown, Linear)):
+                if isinstance(other, Const) and isinstance(other.value, bool) and other.value is (e.op == "and"):
+                    continue
+                value = Unknown((e.op, key_of(value), key_of(other)))
+                continue
+            found = m.decide(state, found[0]) is found[1]
+        if found is (e.op == "or"):
+            return value
+        value = evaluate(m, state, operand)
+    return value
+
+
+def _harmless(e: p.Expression) -> bool:
+    return not any(isinstance(part, (p.Call, p.Walrus, p.Yield, p.Await)) for part in p.walk(e))
+
+
+def negate(m: Machine, state: State, value: Value) -> Value:
+    found = condition(m, state, value)
+    if isinstance(found, bool):
+        return Const(not found)
+    if isinstance(value, Unknown):
+        key = value.key
+        if isinstance(key, tuple) and key and key[0] == "not":
+            return Unknown(key[1])
+        return Unknown(("not", key))
+    return Unknown(("not", found[0] if found[1] else ("not", found[0])))
+
+
+def _compare(m: Machine, state: State, e: p.Expression) -> Value:
+    assert isinstance(e, p.Compare)
+    left, right = evaluate(m, state, e.left), evaluate(m, state, e.right)
+    op = e.op
+    if op in ("is not", "!=", "not in"):
+        positive = {"is not": "is", "!=": "==", "not in": "in"}[op]
+        value = _relation(m, state, left, positive, right, e)
+        return value if library.is_tensorial(m, state, value) else negate(m, state, value)
+    return _relation(m, state, left, op, right, e)
+
+
+def _relation(m: Machine, state: State, left: Value, op: str, right: Value, site: p.Node) -> Value:
+    if op == "is":
+        return _identical(m, state, left, right)
+    if op == "in":
+        return containers.contains(m, state, left, right)
+    if library.is_tensorial(m, state, left) or library.is_tensorial(m, state, right):
+        return library.cut(m, state, site)
+    if isinstance(left, Const) and isinstance(right, Const):
+        try:
+            return Const(bool(_COMPARE[op](left.value, right.value)))
+        except Exception:
+            return m.unknown()
+    if isinstance(left, Linear) and isinstance(right, Linear) and left.symbol == right.symbol:
+        return Const(bool(_COMPARE[op](left.offset, right.offset)))
+    if op == "==":
+        if isinstance(left, Const):
+            left, right = right, left
+        if isinstance(left, (Const, Unknown, Linear)) and isinstance(right, (Const, Unknown, Linear)):
+            first = left if isinstance(left, Linear) else key_of(left)
+            return TRUE if left == right else Unknown(("eq", first, right if isinstance(right, Const) else key_of(right)))
+        if right == NONE:
+            return _identical(m, state, left, right)
+        return TRUE if left == right and not isinstance(left, Ref) else Unknown(("eq", key_of(left), key_of(right)))
+    if op in (">", "<="):
+        left, right = right, left
+        op = {">": "<", "<=": ">="}[op]
+    a = left if isinstance(left, Linear) else key_of(left)
+    b = right if isinstance(right, Linear) else key_of(right)
+    less = Unknown(("lt", a, b))
+    return less if op == "<" else negate(m, state, less)
+
+
+_COMPARE: dict[str, Callable[..., object]] = {
+    "==": lambda a, b: a == b,
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+}
+
+
+def _identical(m: Machine, state: State, left: Value, right: Value) -> Value:
+    if left == NONE:
+        left, right = right, left
+    if right == NONE:
+        if isinstance(left, Gradient):
+            return Const(all(state.slot(leaf).status == "clean" for leaf in left.leaves) and bool(left.leaves))
+        if isinstance(left, Unknown):
+            return Unknown(("none", left.key))
+        if isinstance(left, Const):
+            return Const(left.value is None)
+        if isinstance(left, Ref) and isinstance(state.object(left), Tensor):
+            if library.is_open(m, state, left):
+                return Unknown(("none", left))
+            return FALSE
+        return FALSE
+    if isinstance(left, Const) and isinstance(right, Const):
+        return Const(left == right)
+    if left == right and not isinstance(left, Unknown):
+        return TRUE
+    if isinstance(left, (Ref, Closure, Library)) and isinstance(right, (Ref, Closure, Library)):
+        return FALSE
+    return Unknown(("is", key_of(left), key_of(right)))
+
+
+def _collection(m: Machine, state: State, e: p.Expression) -> Value:
+    assert isinstance(e, p.Collection)
+    items: list[Value] = []
+    more = False
+    for element in e.elements:
+        if isinstance(element, p.Starred):
+            value = evaluate(m, state, element.value)
+            found = containers.items(m, state, value)
+            if found is None:
+                more = True
+                items.append(containers.element(m, state, value))
+            else:
+                items += found
+        else:
+            items.append(evaluate(m, state, element))
+    if e.kind == "tuple" and not more:
+        return Tuple(tuple(items))
+    return m.allocate(state, Sequence("list" if e.kind == "tuple" else e.kind, tuple(items), more))
+
+
+def _mapping(m: Machine, state: State, e: p.Expression) -> Value:
+    assert isinstance(e, p.Mapping)
+    items: list[tuple[Value, Value]] = []
+    more = False
+    for key, value in e.items:
+        if key is None:
+            thing = state.object(evaluate(m, state, value))
+            if isinstance(thing, Table):
+                items += thing.items
+                more = more or thing.more
+            else:
+                more = True
+        else:
+            items.append((evaluate(m, state, key), evaluate(m, state, value)))
+    return m.allocate(state, Table(tuple(items), more))
+
+
+def _comprehension(m: Machine, state: State, e: p.Expression) -> Value:
+    assert isinstance(e, p.Comprehension)
+    return containers.comprehend(m, state, e)
+
+
+def _lambda(m: Machine, state: State, e: p.Expression) -> Value:
+    assert isinstance(e, p.Lambda)
+    defaults = tuple(None if q.default is None else evaluate(m, state, q.default) for q in e.parameters)
+    return Closure(e, state.frame, defaults)
+
+
+def _slice(m: Machine, state: State, e: p.Expression) -> Value:
+    assert isinstance(e, p.Slice)
+    parts = [None if part is None else evaluate(m, state, part) for part in (e.lower, e.upper, e.step)]
+    if all(v is None or isinstance(v, Const) for v in parts):
+        return Const(slice(*(v.value if isinstance(v, Const) else None for v in parts)))
+    return Unknown(("slice", id(e)))
+
+
+def _subscript(m: Machine, state: State, e: p.Expression) -> Value:
+    assert isinstance(e, p.Subscript)
+    value = evaluate(m, state, e.value)
+    return containers.index(m, state, value, evaluate(m, state, e.index), e)
+
+
+def _conditional(m: Machine, state: State, e: p.Expression) -> Value:
+    assert isinstance(e, p.Conditional)
+    chosen = e.then if truth(m, state, e.test) == TRUE else e.orelse
+    return evaluate(m, state, chosen)
+
+
+def _walrus(m: Machine, state: State, e: p.Expression) -> Value:
+    assert isinstance(e, p.Walrus)
+    value = evaluate(m, state, e.value)
+    store(m, state, e.target, value)
+    return value
+
+
+def _yield(m: Machine, state: State, e: p.Expression) -> Value:
+    assert isinstance(e, p.Yield)
+    value = NONE if e.value is None else evaluate(m, state, e.value)
+    if not m.yielding:
+        return m.unknown()
+    receiver = m.yielding.pop()
+    try:
+        if e.delegates:
+            thing = state.object(value)
+            if isinstance(thing, Generator):
+                calls.resume(m, state, value, receiver, e)
+            else:
+                for element in containers.items(m, state, value) or [containers.element(m, state, value)]:
+                    receiver(state, element)
+        else:
+            receiver(state, value)
+    finally:
+        m.yielding.append(receiver)
+    return NONE
+
+
+def _await(m: Machine, state: State, e: p.Expression) -> Value:
+    assert isinstance(e, p.Await)
+    return evaluate(m, state, e.value)
+
+
+def _opaque(m: Machine, state: State, e: p.Expression) -> Value:
+    assert isinstance(e, p.Opaque)
+    for part in e.parts:
+        evaluate(m, state, part)
+    return m.unknown()
+
+
+def _starred(m: Machine, state: State, e: p.Expression) -> Value:
+    assert isinstance(e, p.Starred)
+    return evaluate(m, state, e.value)
+
+
+def store(m: Machine, state: State, target: p.Expression, value: Value) -> None:
+    """Assign a value to a name, attribute, item or pattern of these."""
+    if isinstance(target, p.Name):
+        kind = state.store.get(("outer", state.frame, target.id))
+        frame: int | None = 0 if kind == "global" else state.frame
+        if kind == "nonlocal":
+            frame = state.store.get(("parent", state.frame))
+            while frame is not None and (frame, target.id) not in state.store:
+                frame = state.store.get(("parent", frame))
+        state.store[(frame or 0 if kind else state.frame, target.id)] = value
+    elif isinstance(target, p.Attribute):
+        attributes.write(m, state, evaluate(m, state, target.value), target.attr, value, target)
+    elif isinstance(target, p.Subscript):
+        holder = evaluate(m, state, target.value)
+        containers.assign(m, state, holder, evaluate(m, state, target.index), value, target)
+    elif isinstance(target, p.Collection):
+        parts = target.elements
+        star = next((i for i, part in enumerate(parts) if isinstance(part, p.Starred)), None)
+        values = containers.unpack(m, state, value, len(parts), star, target)
+        for part, item in zip(parts, values):
+            store(m, state, part.value if isinstance(part, p.Starred) else part, item)
+    elif isinstance(target, p.Starred):
+        store(m, state, target.value, value)
+
+
+def augment(m: Machine, state: State, statement: p.Augment) -> None:
+    """Run `target op= value`: in place on a tensor or list, else a new value."""
+    target = statement.target
+    held = evaluate(m, state, target)
+    value = evaluate(m, state, statement.value)
+    thing = state.object(held)
+    if isinstance(held, Leaves) or (isinstance(thing, Tensor) and m.nodes[thing.node].kind == "leaf"):
+        library.update_in_place(m, state, held, [value], statement)
+        if isinstance(held, Leaves) or state.recording != "on":
+            return
+    if isinstance(held, Gradient):
+        return
+    if isinstance(thing, Sequence) and statement.op == "+":
+        containers.extend(m, state, held, value)
+        return
+    result = operate(m, state, statement.op, [held, value], statement)
+    if isinstance(thing, Tensor) and isinstance(state.object(result), Tensor):
+        fresh = state.object(result)
+        assert isinstance(fresh, Tensor) and isinstance(held, Ref)
+        state.store[held.id] = replace(thing, node=fresh.node)
+        result = held
+    store(m, state, target, result)
+
+
+def remove(m: Machine, state: State, target: p.Expression) -> None:
+    """Run `del target`."""
+    if isinstance(target, p.Name):
+        state.store.pop((state.frame, target.id), None)
+    elif isinstance(target, p.Attribute):
+        holder = evaluate(m, state, target.value)
+        if target.attr in ("grad", "_grad"):
+            attributes.write(m, state, holder, "grad", NONE, target)
+    elif isinstance(target, p.Subscript):
+        containers.drop(m, state, evaluate(m, state, target.value), evaluate(m, state, target.index))
+    elif isinstance(target, p.Collection):
+        for part in target.elements:
+            remove(m, state, part)
+
+
+def annotated(m: Machine, state: State, value: Value, annotation: p.Expression) -> Value:
+    """Return a value that is known better by its annotation."""
+    return value
+
+
+_EVALUATE: dict[type, Callable[[Machine, State, p.Expression], Value]] = {
+    p.Name: _name,
+    p.Attribute: _attribute,
+    p.Call: _call,
+    p.Operator: _operator,
+    p.Boolean: _boolean,
+    p.Compare: _compare,
+    p.Constant: _constant,
+    p.Template: _template,
+    p.Collection: _collection,
+    p.Mapping: _mapping,
+    p.Starred: _starred,
+    p.Comprehension: _comprehension,
+    p.Lambda: _lambda,
+    p.Slice: _slice,
+    p.Subscript: _subscript,
+    p.Conditional: _conditional,
+    p.Walrus: _walrus,
+    p.Yield: _yield,
+    p.Await: _await,
+    p.Opaque: _opaque,
+}
+
+__all__ = ["Bound", "Class", "Instance", "Method", "Module", "Optimizer", "Partial", "Scope", "Super", "evaluate"]

@@ -1,0 +1,55 @@
+"""What the tape saw: facts, with the events that led to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from adlint import program as p
+from adlint.tape.values import Key
+
+Guard = tuple[Key, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened to the tape at one place on one path.
+
+    `kind`: backward, grad, step, clear, update, forward. `calls` are the calls of the program that led there, outermost
+    first. `guards` are the undecided conditions it depends on. `subject` is the expression it happened to.
+    """
+
+    kind: str
+    site: p.Node
+    calls: tuple[p.Node, ...]
+    guards: frozenset[Guard]
+    subject: p.Node | None = None
+    turn: tuple[int, ...] = ()
+    object: Key = None
+    retained: bool = False
+    root: int | None = None
+    uncalled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A predicate found true of an event; `causes` are the earlier events, the most telling one first."""
+
+    kind: str
+    event: Event
+    causes: tuple[Event, ...]
+    definite: bool
+    shared: p.Node | None = None
+    owner: str = ""
+    details: tuple[tuple[str, object], ...] = ()
+
+
+@dataclass(slots=True)
+class Facts:
+    """All facts of a program, in the order noted, without repeats."""
+
+    found: list[Fact] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def of(self, kind: str) -> list[Fact]:
+        """Return the facts of one kind."""
+        return [fact for fact in self.found if fact.kind == kind]

@@ -1,0 +1,490 @@
+"""What the framework does: tensors and nodes, backward, step, clear, freezing, and in-place updates of leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from adlint import program as p
+from adlint.tape import attributes, slots
+from adlint.tape.facts import Event, Fact, Guard
+from adlint.tape.graph import Node, Walk, ancestors, must_require_grad
+from adlint.tape.machine import Machine
+from adlint.tape.state import State
+from adlint.tape.values import (
+    NONE,
+    Bound,
+    Closure,
+    Const,
+    Counter,
+    Gradient,
+    Instance,
+    Key,
+    Leaves,
+    Method,
+    Module,
+    Optimizer,
+    Partial,
+    Ref,
+    Sequence,
+    Table,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    key_of,
+)
+
+# ---------------------------------------------------------------- values and nodes
+
+
+def is_tensorial(m: Machine, state: State, value: Value) -> bool:
+    """Tell whether a value is a tensor that the tape knows."""
+    return isinstance(state.object(value), Tensor) or (isinstance(value, Leaves) and value.single)
+
+
+def is_open(m: Machine, state: State, value: Value) -> bool:
+    """Tell whether a value is the result of an unknown call, which may be no tensor at all."""
+    thing = state.object(value)
+    return isinstance(thing, Tensor) and m.nodes[thing.node].kind in ("call", "part")
+
+
+def leaf_of(m: Machine, key: Key) -> int:
+    """Return the leaf that stands for the parameters of an unknown."""
+    if key not in m.leaves_of:
+        m.counter += 1
+        m.leaves_of[key] = m.counter
+        m.nodes[m.counter] = Node(m.counter, "leaf", "parameters", (), False, None, None, (), key)
+    return m.leaves_of[key]
+
+
+def source_of(m: Machine, key: Key) -> int:
+    """Return the node that stands for an unknown value used as a tensor."""
+    if key not in m.values_of:
+        m.counter += 1
+        m.values_of[key] = m.counter
+        m.nodes[m.counter] = Node(m.counter, "source", "unknown", (), None, None, None, (), key)
+    return m.values_of[key]
+
+
+def nodes_in(m: Machine, state: State, value: Value, depth: int = 4, sources: bool = True) -> tuple[int, ...]:
+    """Return the nodes of the tensors in a value: itself, or inside tuples, lists, dicts and distributions."""
+    thing = state.object(value)
+    if isinstance(thing, Tensor):
+        return (thing.node,)
+    if isinstance(value, Leaves):
+        return () if value.data else tuple(sorted(leaf for leaf in value.leaves if not state.frozen(leaf)))
+    if isinstance(value, Unknown):
+        return (source_of(m, value.key),) if sources else ()
+    if depth == 0:
+        return ()
+    parts: Iterable[Value] = ()
+    if isinstance(value, Tuple):
+        parts = value.items
+    elif isinstance(thing, Sequence):
+        parts = thing.items
+    elif isinstance(thing, Table):
+        parts = [item for _, item in thing.items]
+    elif isinstance(thing, Instance):
+        parts = thing.attributes.values()
+    return tuple(n for part in parts for n in nodes_in(m, state, part, depth - 1, sources and depth > 3))
+
+
+def tensor(m: Machine, state: State, node: int) -> Ref:
+    return m.allocate(state, Tensor(node))
+
+
+def cut(m: Machine, state: State, site: p.Node) -> Ref:
+    """Return a tensor without a graph."""
+    return tensor(m, state, m.node(state, "cut", "", (), False, site, False))
+
+
+def leaf(m: Machine, state: State, site: p.Node) -> Ref:
+    """Return a new tensor that requires grad."""
+    return tensor(m, state, m.node(state, "leaf", "tensor", (), False, site, True))
+
+
+def operation(m: Machine, state: State, name: str, values: Iterable[Value], site: p.Node) -> Value:
+    """Return the result of an operation of the framework on values."""
+    parents = tuple(n for v in values for n in nodes_in(m, state, v))
+    return tensor(m, state, m.node(state, "operation", name, parents, m.profile.saves(name), site))
+
+
+def part(m: Machine, state: State, value: Value, key: Key, site: p.Node) -> Value:
+    """Return an element of the result of an unknown call."""
+    held = state.store.get(("part", key_of(value), key))
+    if held is not None:
+        found: Value = held
+        return found
+    nodes = nodes_in(m, state, value)
+    result = tensor(m, state, m.node(state, "part", str(key), nodes, None, site))
+    state.store[("part", key_of(value), key)] = result
+    return result
+
+
+def gradient(m: Machine, state: State, leaves: frozenset[int]) -> Gradient:
+    """Return the content of slots; from now on an update of the leaf may be made of it."""
+    m.reads |= leaves
+    for one in leaves:
+        slot = state.slot(one)
+        if slot.status != "clean":
+            state.store[("slot", one)] = replace(slot, read=True)
+    return Gradient(leaves)
+
+
+def leaves_behind(m: Machine, state: State, value: Value) -> frozenset[int]:
+    """Return the leaves that a value is, or is made of: a parameter, a module, an optimizer, an unknown."""
+    thing = state.object(value)
+    if isinstance(value, Leaves):
+        return value.leaves
+    if isinstance(thing, Tensor):
+        return frozenset({thing.node}) if m.nodes[thing.node].kind == "leaf" else frozenset()
+    if isinstance(thing, Module):
+        return module_leaves(m, state, value)
+    if isinstance(thing, Optimizer):
+        return thing.leaves or frozenset()
+    if isinstance(value, Unknown):
+        return frozenset({leaf_of(m, value.key)})
+    if isinstance(value, Tuple):
+        return frozenset().union(*(leaves_behind(m, state, v) for v in value.items))
+    if isinstance(thing, Sequence):
+        return frozenset().union(*(leaves_behind(m, state, v) for v in thing.items))
+    if isinstance(thing, Table):
+        return frozenset().union(*(leaves_behind(m, state, v) for _, v in thing.items))
+    return frozenset()
+
+
+def module_leaves(m: Machine, state: State, value: Value, seen: frozenset[Value] = frozenset()) -> frozenset[int]:
+    """Return the leaves of a module and of all modules and parameters in it."""
+    thing = state.object(value)
+    if value in seen:
+        return frozenset()
+    seen = seen | {value}
+    if isinstance(thing, Tensor):
+        return frozenset({thing.node}) if m.nodes[thing.node].kind == "leaf" else frozenset()
+    if isinstance(value, Leaves):
+        return value.leaves
+    if not isinstance(thing, Module):
+        return frozenset()
+    own = frozenset() if thing.leaf is None else frozenset({thing.leaf})
+    members = [*thing.children, *thing.attributes.values()]
+    return own.union(*(module_leaves(m, state, v, seen) for v in members))
+
+
+def members(state: State, value: Value, seen: frozenset[Value] = frozenset()) -> frozenset[Value]:
+    """Return a module and all modules in it."""
+    thing = state.object(value)
+    if value in seen or not isinstance(thing, Module):
+        return frozenset()
+    seen = seen | {value}
+    return frozenset({value}).union(*(members(state, v, seen) for v in [*thing.children, *thing.attributes.values()]))
+
+
+def related(m: Machine, one: int, other: int) -> bool:
+    """Tell whether two leaves may stand for a common parameter: equal, or one unknown a member of the other."""
+    if one == other:
+        return True
+    a, b = m.nodes[one].callee, m.nodes[other].callee
+    return a is not None and b is not None and (_inside(a, b) or _inside(b, a))
+
+
+def _inside(key: Key, other: Key) -> bool:
+    while isinstance(key, tuple) and len(key) == 3 and key[0] in ("attr", "item"):
+        key = key[1]
+        if key == other:
+            return True
+    return False
+
+
+def expand(m: Machine, state: State, leaves: frozenset[int]) -> frozenset[int]:
+    """Return the leaves with slots that may be among `leaves`."""
+    return leaves | {
+        held for held, _ in state.slots() if m.nodes[held].callee and any(related(m, held, one) for one in leaves)
+    }
+
+
+# ---------------------------------------------------------------- backward
+
+
+def backward(
+    m: Machine,
+    state: State,
+    kind: str,
+    roots: tuple[int, ...],
+    site: p.Node,
+    subject: p.Node | None,
+    retained: bool,
+    inputs: frozenset[int] | None = None,
+) -> None:
+    """Walk the graph from the roots as one pass: look for freed ancestors, then free them and fill the slots."""
+    roots = tuple(n for n in roots if m.nodes[n].requires_grad is not False)
+    if not roots:
+        return
+    event = m.event(state, kind, site, subject, retained=retained, root=roots[0], object=roots)
+    walks = [ancestors(m.nodes, n, inputs if kind == "grad" else None) for n in roots]
+    walk = Walk(
+        tuple(dict.fromkeys(n for w in walks for n in w.nodes)), frozenset().union(*(w.leaves for w in walks))
+    )
+    m.walked.update(walk.nodes)
+    m.walked.update(roots)
+    if _consumed(m, state, event, walk):
+        return
+    if not retained and m.profile.consume != "never":
+        for n in walk.nodes:
+            if m.nodes[n].kind != "leaf" and ("freed", n) not in state.store:
+                state.store[("freed", n)] = event
+    if kind == "grad":
+        return
+    for one in walk.leaves:
+        if state.frozen(one) or (inputs is not None and not any(related(m, one, other) for other in inputs)):
+            continue
+        slot = state.slot(one)
+        if slot.cleared is not None and slot.before is not None:
+            spare = slot.cleared.guards - slot.before.guards - event.guards
+            m.excused.setdefault((slot.before.site, site), set()).add(spare)
+        state.store[("slot", one)] = slots.fill(slot, event)
+
+
+def _consumed(m: Machine, state: State, event: Event, walk: Walk) -> bool:
+    """Note a backward through freed nodes; tell whether PyTorch raises for certain."""
+    freed = [(n, e) for n in walk.nodes if (e := state.freed(n)) is not None]
+    if not freed:
+        return False
+    for node, first in freed:
+        assert first.root is not None
+        same = any(root in walk.nodes for root in first.object)
+        if not any(must_require_grad(m.nodes, node, root, m.evidence) for root in first.object):
+            continue
+        if not _stale_tensors(m, node, first, walk):
+            continue
+        kind = "consumed-again" if same else "shared-consumed"
+        shared = m.nodes[node].site
+        made = m.nodes[node].turn
+        if state.turn != first.turn and len(made) < len(state.turn) and made == state.turn[: len(made)]:
+            if m.nodes[event.root or 0].turn == state.turn or same:
+                kind = "stale-forward" if first.turn[: len(state.turn)] != state.turn else kind
+        elif first.turn[: len(made)] != state.turn[: len(made)] and made[:-1] == state.turn[: len(made) - 1]:
+            kind = "carried-graph"
+        definite = chained(first.guards, event.guards)
+        m.note(state, Fact(kind, event, (first,), definite, shared))
+        return definite
+    same = [e for n, e in freed if n in e.object]
+    if same and all(m.nodes[n].saves is False for n in walk.nodes if m.nodes[n].kind != "leaf"):
+        first = same[0]
+        if state.turn == first.turn:
+            m.note(state, Fact("doubled", event, (first,), chained(first.guards, event.guards)))
+    return False
+
+
+def _stale_tensors(m: Machine, node: int, first: Event, walk: Walk) -> bool:
+    """Tell whether a freed node held tensors that the second walk needs for certain."""
+    record = m.nodes[node]
+    if record.saves is not None:
+        return record.saves
+    if record.kind in ("part", "source"):
+        return record.kind == "part" or node in first.object
+    if record.kind == "call":
+        if node in first.object and node in (walk.nodes[0],):
+            return True
+        if record.callee not in m.evidence and not any(_inside(record.callee, e) for e in m.evidence):
+            return False
+        earlier = {n for root in first.object for n in ancestors(m.nodes, root).nodes}
+        return any(_direct(m, n, node) for n in earlier) and any(_direct(m, n, node) for n in walk.nodes)
+    return False
+
+
+def _direct(m: Machine, child: int, node: int) -> bool:
+    return node in m.nodes[child].parents and m.nodes[child].kind != "part"
+
+
+def chained(first: frozenset[Guard], second: frozenset[Guard]) -> bool:
+    """Tell whether two events surely happen together: the guards of one are among those of the other."""
+    return first <= second or second <= first
+
+
+# ---------------------------------------------------------------- slots
+
+
+def owner_key(value: Value) -> Key:
+    return key_of(value)
+
+
+def step(m: Machine, state: State, optimizer: Value, site: p.Node, subject: p.Node | None) -> None:
+    """Apply the slots that an optimizer owns."""
+    thing = state.object(optimizer)
+    event = m.event(state, "step", site, subject, object=owner_key(optimizer))
+    if isinstance(thing, Optimizer) and thing.leaves is not None:
+        owned = expand(m, state, thing.leaves)
+        exact = True
+    else:
+        owned, exact = _unclaimed(m, state), False
+    served: set[Event] = set()
+    for one in owned:
+        slot = state.slot(one)
+        if not exact and slot.applier not in (None, owner_key(optimizer)):
+            continue
+        served.update(slot.fills)
+        _apply(m, state, one, event, owner_key(optimizer), exact)
+        aliased = state.store.get(("alias", one))
+        for other in aliased or ():
+            _apply(m, state, other, event, owner_key(optimizer), exact)
+    if exact:
+        _mark_foreign(m, state, owned, served, event)
+
+
+def _mark_foreign(m: Machine, state: State, owned: frozenset[int], served: set[Event], event: Event) -> None:
+    """Remember, in slots of other optimizers, the backwards that this step was for."""
+    for one, slot in state.slots():
+        if one in owned or slot.status == "clean" or slot.foreign is not None or one not in m.owned:
+            continue
+        mine = next((b for b in slot.fills if b in served), None)
+        if mine is not None:
+            state.store[("slot", one)] = replace(slot, foreign=(mine, event))
+
+
+def _apply(m: Machine, state: State, one: int, event: Event, applier: Key, exact: bool) -> None:
+    slot = state.slot(one)
+    if slot.status == "stale" and slot.applier == applier and slot.applied is not None and slot.stale is not None:
+        definite = chained(slot.applied.guards, slot.stale.guards)
+        causes = (slot.applied, *slot.fills[:1]) if slot.uncalled is None else (slot.applied, slot.uncalled)
+        m.note(state, Fact("applied-again", slot.stale, causes, definite, details=(("leaf", one), ("step", event))))
+    elif slot.foreign is not None and exact and len({b.site for b in slot.fills}) > 1:
+        own = slot.fills[-1]
+        if own != slot.foreign[0] and own.site != slot.foreign[0].site:
+            definite = chained(slot.foreign[0].guards, own.guards)
+            m.note(state, Fact("foreign-applied", own, slot.foreign, definite, details=(("leaf", one), ("step", event))))
+    state.store[("slot", one)] = slots.apply(slot, event, applier)
+
+
+def _unclaimed(m: Machine, state: State) -> frozenset[int]:
+    """Return the leaves with slots that no known optimizer owns."""
+    return frozenset(one for one, _ in state.slots() if one not in m.owned)
+
+
+def clear(m: Machine, state: State, leaves: frozenset[int] | None, site: p.Node) -> None:
+    """Clear slots; None for all that an unknown receiver may own."""
+    event = m.event(state, "clear", site)
+    wide = _unclaimed(m, state) if leaves is None else expand(m, state, leaves)
+    for one in wide:
+        state.store[("slot", one)] = slots.clear(state.slot(one), event)
+        state.store.pop(("alias", one), None)
+
+
+def uncalled_clear(m: Machine, state: State, leaves: frozenset[int], site: p.Node, subject: p.Node) -> None:
+    """Remember that a clear was named but not called."""
+    event = m.event(state, "clear", site, subject, uncalled=True)
+    for one in leaves:
+        state.store[("slot", one)] = replace(state.slot(one), uncalled=event)
+
+
+def assign_gradient(m: Machine, state: State, leaves: frozenset[int], value: Value, site: p.Node) -> None:
+    """Run `p.grad = value`: None clears, another gradient is shared, anything else replaces."""
+    event = m.event(state, "clear", site)
+    for one in expand(m, state, leaves):
+        state.store[("slot", one)] = slots.clear(state.slot(one), event)
+        state.store.pop(("alias", one), None)
+        if isinstance(value, Gradient):
+            state.store[("alias", one)] = tuple(sorted(value.leaves - {one}))
+
+
+def update_in_place(m: Machine, state: State, target: Value, values: Iterable[Value], site: p.Node) -> None:
+    """Change a leaf in place: where its gradient was read since the last backward, the update applies it."""
+    leaves = leaves_behind(m, state, target) if not isinstance(target, Unknown) else frozenset()
+    if not leaves:
+        return
+    event = m.event(state, "update", site, object=("update", site))
+    for one in leaves:
+        if state.slot(one).read:
+            _apply(m, state, one, event, ("update", site), exact=True)
+
+
+def set_requires_grad(m: Machine, state: State, target: Value, flag: Value, site: p.Node) -> None:
+    """Freeze or thaw; on a tensor without a graph, make it a leaf."""
+    thing = state.object(target)
+    on = not (isinstance(flag, Const) and not flag.value)
+    if not isinstance(flag, Const):
+        on = m.decide(state, ("truth", key_of(flag))) if isinstance(flag, Unknown) else True
+    if isinstance(thing, Tensor) and isinstance(target, Ref) and m.nodes[thing.node].kind != "leaf":
+        if on and m.nodes[thing.node].requires_grad is not True:
+            state.store[target.id] = Tensor(m.node(state, "leaf", "tensor", (), False, site, True))
+        return
+    for one in leaves_behind(m, state, target):
+        state.store[("frozen", one)] = not on
+    if isinstance(target, Unknown) and on:
+        state.store[("attribute", target.key, "requires_grad")] = flag
+
+
+def param_groups(m: Machine, state: State, value: Ref, thing: Optimizer) -> Value:
+    """Return what `optimizer.param_groups` holds: one group standing for all."""
+    leaves: Value = Unknown(("params", value.id)) if thing.leaves is None else Leaves(thing.leaves)
+    group = m.allocate(state, Table(((Const("params"), leaves),), more=True))
+    return m.allocate(state, Sequence("list", (group,)))
+
+
+# ---------------------------------------------------------------- unknown code
+
+
+def reachable(m: Machine, state: State, values: Iterable[Value]) -> list[Value]:
+    """Return the values and what can be reached from them."""
+    seen: dict[Value, None] = {}
+    stack = list(values)
+    while stack and len(seen) < 400:
+        value = stack.pop()
+        if value in seen or isinstance(value, (Const, Unknown)):
+            continue
+        seen[value] = None
+        thing = state.object(value)
+        if isinstance(value, Tuple):
+            stack += value.items
+        elif isinstance(value, Bound):
+            stack.append(value.receiver)
+        elif isinstance(value, Partial):
+            stack += [value.function, *value.arguments, *(v for _, v in value.keywords)]
+        elif isinstance(value, Closure):
+            stack += [v for key, v in state.store.items() if type(key) is tuple and key[0] == value.frame and value.frame]
+        elif isinstance(value, Method):
+            stack.append(value.receiver)
+        elif isinstance(thing, Sequence):
+            stack += thing.items
+        elif isinstance(thing, Table):
+            stack += [v for _, v in thing.items]
+        elif isinstance(thing, (Instance, Optimizer)):
+            stack += thing.attributes.values()
+        elif isinstance(thing, Counter):
+            stack += thing.parts
+    return list(seen)
+
+
+def havoc(m: Machine, state: State, values: Iterable[Value]) -> None:
+    """Let unknown code do what it likes with values: clear, step, backpropagate, switch modes."""
+    for value in reachable(m, state, values):
+        thing = state.object(value)
+        if isinstance(thing, Optimizer):
+            _forget(state, thing.leaves if thing.leaves is not None else _unclaimed(m, state))
+        elif isinstance(thing, Module):
+            _forget(state, module_leaves(m, state, value))
+            for one in members(state, value):
+                inner = state.object(one)
+                if isinstance(inner, Module) and isinstance(one, Ref):
+                    state.store[one.id] = replace(inner, training=None)
+        elif isinstance(thing, Tensor):
+            m.escaped.add(thing.node)
+        elif isinstance(value, Leaves):
+            _forget(state, value.leaves)
+
+
+def _forget(state: State, leaves: Iterable[int]) -> None:
+    for one in leaves:
+        if ("slot", one) in state.store:
+            state.store[("slot", one)] = slots.Slot()
+
+
+def escape(m: Machine, state: State, values: Iterable[Value]) -> None:
+    """Remember that tensors have gone where they may be backpropagated unseen."""
+    for value in reachable(m, state, values):
+        thing = state.object(value)
+        if isinstance(thing, Tensor):
+            m.escaped.add(thing.node)
+
+
+__all__ = ["NONE", "attributes", "Unknown"]

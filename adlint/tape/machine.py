@@ -1,0 +1,220 @@
+"""The machine that a program runs on: identities, nodes, facts, and the exploration of paths.
+
+Evaluation is written in direct style on one state. Where it has to go several ways it asks `Machine.branch`, and `explore`
+runs the piece again for every other way; what was allocated or computed before the fork is replayed, not redone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from adlint import program as p
+from adlint.catalog import Profile
+from adlint.tape.facts import Event, Fact, Facts, Guard
+from adlint.tape.graph import Node
+from adlint.tape.state import Outcome, State
+from adlint.tape.values import Closure, Key, Linear, Object, Ref, Unknown, Value
+
+FUEL = 12_000
+ROOM = 6
+WAYS = 24
+DEPTH = 24
+
+
+class Exhausted(Exception):
+    """The budget of a root is used up."""
+
+
+class Stopped(Exception):
+    """The path ends inside an expression: `kind` is raise or break, as in an Outcome."""
+
+    def __init__(self, kind: str = "raise") -> None:
+        super().__init__(kind)
+        self.kind = kind
+
+
+@dataclass(slots=True)
+class Choice:
+    options: list[Any]
+    index: int
+
+
+@dataclass(slots=True)
+class Machine:
+    """What is shared by all paths of a program."""
+
+    program: p.Program
+    profile: Profile
+    facts: Facts = field(default_factory=Facts)
+    nodes: dict[int, Node] = field(default_factory=dict)
+    fuel: int = FUEL
+    counter: int = 1
+    trail: list[Any] = field(default_factory=list)
+    position: int = 0
+    entered: set[p.Node] = field(default_factory=set)
+    walked: set[int] = field(default_factory=set)
+    escaped: set[int] = field(default_factory=set)
+    recorded: dict[int, tuple[Event, frozenset[int]]] = field(default_factory=dict)
+    evidence: set[Key] = field(default_factory=set)
+    clears_seen: set[Key] = field(default_factory=set)
+    owned: set[int] = field(default_factory=set)
+    opaque_owner: bool = False
+    reads: set[int] = field(default_factory=set)
+    excused: dict[tuple[p.Node, p.Node], set[frozenset[Guard]]] = field(default_factory=dict)
+    noted: dict[tuple[Any, ...], Fact] = field(default_factory=dict)
+    leaves_of: dict[Key, int] = field(default_factory=dict)
+    values_of: dict[Key, int] = field(default_factory=dict)
+    yielding: list[Callable[[State, Value], Value]] = field(default_factory=list)
+    nested: dict[p.Node, bool] = field(default_factory=dict)
+    truncated: bool = False
+    complete: bool = True
+    local_roots: frozenset[str] = frozenset()
+    named: dict[str, int] = field(default_factory=dict)
+
+    def fresh(self) -> int:
+        """Return a new identity, the same one when a path is replayed."""
+        if self.position < len(self.trail):
+            identity: int = self.trail[self.position]
+        else:
+            identity = self.counter
+            self.counter += 1
+            self.trail.append(identity)
+        self.position += 1
+        return identity
+
+    def branch(self, compute: Callable[[], list[Any]]) -> Any:
+        """Return one of the options that `compute` gives; `explore` comes back for the others."""
+        if self.position < len(self.trail):
+            choice = self.trail[self.position]
+        else:
+            trail, position = self.trail, self.position
+            self.trail, self.position = [], 0
+            try:
+                options = compute()
+            finally:
+                self.trail, self.position = trail, position
+            choice = Choice(options, 0)
+            self.trail.append(choice)
+        self.position += 1
+        return choice.options[choice.index]
+
+    def explore(self, state: State, action: Callable[[State], Value]) -> list[Outcome]:
+        """Run `action` on copies of a state, once for every combination of ways."""
+        outer, position = self.trail, self.position
+        outcomes: list[Outcome] = []
+        pending: list[list[Any]] = [[]]
+        try:
+            while pending:
+                prefix = pending.pop()
+                self.trail, self.position = list(prefix), 0
+                current = state.fork() if pending or prefix else state.fork()
+                try:
+                    outcomes.append(Outcome(current, "next", action(current)))
+                except Stopped as stop:
+                    outcomes.append(Outcome(current, stop.kind))
+                if len(outcomes) >= WAYS:
+                    self.truncated = True
+                    break
+                for place in range(len(self.trail) - 1, len(prefix) - 1, -1):
+                    entry = self.trail[place]
+                    if isinstance(entry, Choice):
+                        for index in range(len(entry.options) - 1, 0, -1):
+                            pending.append([*self.trail[:place], Choice(entry.options, index)])
+        finally:
+            self.trail, self.position = outer, position
+        return outcomes
+
+    def burn(self) -> None:
+        """Use up one unit of the budget."""
+        self.fuel -= 1
+        if self.fuel <= 0:
+            raise Exhausted
+
+    def allocate(self, state: State, thing: Object) -> Ref:
+        """Put an object on the heap."""
+        reference = Ref(self.fresh())
+        state.store[reference.id] = thing
+        return reference
+
+    def unknown(self, label: str = "fresh") -> Unknown:
+        return Unknown((label, self.fresh()))
+
+    def symbol(self) -> Linear:
+        return Linear(("turn", self.fresh()), 0)
+
+    def node(
+        self,
+        state: State,
+        kind: str,
+        operation: str,
+        parents: tuple[int, ...],
+        saves: bool | None,
+        site: p.Node | None,
+        requires_grad: bool | None = None,
+        callee: Key = None,
+    ) -> int:
+        """Make a node; its requires_grad follows from the parents unless it is a leaf, a call or a cut."""
+        identity = self.fresh()
+        if kind in ("operation", "part", "call"):
+            tracked = tuple(dict.fromkeys(n for n in parents if self.tracks(state, n)))
+            if state.recording in ("off", "inference"):
+                kind, parents, requires_grad = "cut", (), False
+            else:
+                parents = tracked
+                if any(self.nodes[n].requires_grad is True for n in tracked):
+                    requires_grad = True
+                elif kind != "call" and not tracked:
+                    kind, requires_grad = "cut", False
+        self.nodes[identity] = Node(
+            identity, kind, operation, parents, saves, requires_grad, site, state.turn, callee
+        )
+        return identity
+
+    def tracks(self, state: State, node: int) -> bool:
+        """Tell whether a gradient may flow into a node on this path."""
+        record = self.nodes[node]
+        if record.kind == "leaf":
+            return not state.frozen(node)
+        return record.requires_grad is not False
+
+    def event(self, state: State, kind: str, site: p.Node, subject: p.Node | None = None, **more: Any) -> Event:
+        return Event(kind, site, state.calls, frozenset(state.guards), subject, state.turn, **more)
+
+    def note(self, state: State, fact: Fact) -> None:
+        """Keep a fact, the definite one where it is noted on several paths."""
+        if state.muted:
+            return
+        key = (fact.kind, fact.event.site, fact.causes[0].site if fact.causes else None)
+        held = self.noted.get(key)
+        if held is None or (fact.definite and not held.definite):
+            self.noted[key] = fact
+
+    def decide(self, state: State, key: Key) -> bool:
+        """Take a way on an undecided condition; the same condition goes the same way for the rest of the path."""
+        known = state.decisions.get(key)
+        if known is None:
+            known = bool(self.branch(lambda: [True, False]))
+            state.decisions[key] = known
+        state.guards = (*state.guards, (key, known))
+        return known
+
+    def captures(self, node: p.Function | p.Lambda) -> bool:
+        """Tell whether a function defines functions itself, so that its frame may outlive it."""
+        known = self.nested.get(node)
+        if known is None:
+            inner = (p.Function, p.Lambda, p.Class, p.Comprehension, p.Yield)
+            body = node.body if isinstance(node.body, tuple) else (node.body,)
+            known = any(isinstance(part, inner) for child in body for part in p.walk(child))
+            self.nested[node] = known
+        return known
+
+    def captures_comprehension(self, node: p.Comprehension) -> bool:
+        """Tell whether a comprehension makes functions that outlive it."""
+        return any(isinstance(part, p.Lambda) for part in p.walk(node))
+
+
+def in_depth(state: State, closure: Closure) -> bool:
+    """Tell whether a call may still be entered: bounded depth, recursion cut at the second turn."""
+    return len(state.functions) < DEPTH and state.functions.count(closure.node) < 2

@@ -1,0 +1,157 @@
+"""Runs a program: the module as a script, then what nothing in it has called, and sums up what the tape saw."""
+
+from __future__ import annotations
+
+from adlint import program as p
+from adlint.catalog import Profile
+from adlint.tape import attributes, calls, library, statements
+from adlint.tape.facts import Fact, Facts
+from adlint.tape.graph import ancestors
+from adlint.tape.machine import FUEL, Exhausted, Machine, Stopped
+from adlint.tape.state import State
+from adlint.tape.values import Class, Closure, Ref, Value
+
+
+def run(program: p.Program, profile: Profile) -> Facts:
+    """Return the facts of a program under a framework."""
+    m = Machine(program, profile)
+    state = _module(m)
+    for function in _uncalled(m, state):
+        _root(m, state, function)
+    m.facts.found = list(m.noted.values())
+    return m.facts
+
+
+def _module(m: Machine) -> State:
+    state = State()
+    m.counter = 1
+    try:
+        outcomes = statements.block(m, state.fork(), m.program.body)
+        ended = [o.state for o in outcomes if o.kind == "next"]
+    except Exhausted:
+        m.complete = False
+        ended = []
+    _close(m, "module")
+    if ended:
+        return ended[0]
+    m.fuel = FUEL
+    definitions = tuple(s for s in m.program.body if isinstance(s, (p.Import, p.Function, p.Class, p.Assign)))
+    try:
+        return statements.block(m, state.fork(), definitions)[0].state
+    except (Exhausted, IndexError):
+        return state
+
+
+def _uncalled(m: Machine, state: State) -> list[Value]:
+    """Return the functions and classes of the module that nothing entered, those that nobody names first."""
+    named: dict[str, int] = {}
+    for part in p.walk_all(m.program.body):
+        if isinstance(part, p.Name):
+            named[part.id] = named.get(part.id, 0) + 1
+        elif isinstance(part, p.Attribute):
+            named[part.attr] = named.get(part.attr, 0) + 1
+    m.named = named
+    found: list[tuple[int, Value]] = []
+    for statement in m.program.body:
+        if isinstance(statement, (p.Function, p.Class)):
+            value = state.store.get((0, statement.name))
+            if isinstance(value, (Closure, Ref)):
+                found.append((named.get(statement.name, 0), value))
+    return [value for _, value in sorted(found, key=lambda pair: pair[0] > 0)]
+
+
+def _root(m: Machine, state: State, value: Value) -> None:
+    if isinstance(value, Closure) and isinstance(value.node, p.Function):
+        if value.node not in m.entered:
+            _call(m, state.fork(), value, value.node)
+        return
+    thing = state.object(value)
+    if not isinstance(thing, Class) or not isinstance(value, Ref):
+        return
+    methods = [v for c in attributes.lineage(state, value) for v in c.attributes.values() if isinstance(v, Closure)]
+    pending = [v for v in methods if v.node not in m.entered and isinstance(v.node, p.Function)]
+    if not pending:
+        return
+    m.fuel = FUEL
+    made = _construct(m, state.fork(), value, thing)
+    if made is None:
+        return
+    base, instance = made
+    pending.sort(key=lambda v: m.named.get(v.node.name, 0) > 0 if isinstance(v.node, p.Function) else True)
+    for method in pending:
+        if method.node in m.entered or method.kind not in ("function", "classmethod", "static"):
+            continue
+        if isinstance(method.node, p.Function) and method.node.name != "__init__":
+            receiver = {"function": instance, "classmethod": value}.get(method.kind)
+            _call(m, base.fork(), method, method.node, receiver, thing)
+
+
+def _construct(m: Machine, state: State, cls: Ref, thing: Class) -> tuple[State, Value] | None:
+    try:
+        outcomes = m.explore(
+            state, lambda s: calls.instantiate(m, s, cls, calls.Arguments((), (), True), thing.node)
+        )
+    except Exhausted:
+        return None
+    for outcome in outcomes:
+        if outcome.kind == "next" and outcome.value is not None:
+            outcome.state.guards = ()
+            return outcome.state, outcome.value
+    return None
+
+
+def _call(
+    m: Machine, state: State, function: Closure, node: p.Function, receiver: Value | None = None, owner: Class | None = None
+) -> None:
+    """Run a function that nobody in the program calls, with arguments of which nothing is known."""
+    m.fuel = FUEL
+    m.complete = True
+    name = node.name
+    if owner is not None and isinstance(receiver, Ref):
+        bases = [m.profile.base(b) for b in attributes.library_bases(state, receiver_class(state, receiver))]
+        if any(b is not None and b.runs_without_recording(name) for b in bases):
+            state.recording = "off"
+    positional = () if receiver is None else (receiver,)
+    try:
+        outcomes = m.explore(
+            state, lambda s: calls.call(m, s, function, calls.Arguments(positional, (), True), node)
+        )
+    except (Exhausted, Stopped):
+        m.complete = False
+        outcomes = []
+    for outcome in outcomes:
+        if outcome.value is not None:
+            library.escape(m, outcome.state, [outcome.value])
+        if receiver is not None:
+            library.escape(m, outcome.state, [receiver])
+    _close(m, "function", named=m.named.get(name, 0) > 0)
+
+
+def receiver_class(state: State, receiver: Ref) -> Ref:
+    """Return the class of an instance."""
+    thing = state.object(receiver)
+    cls = getattr(thing, "cls", receiver)
+    return cls if isinstance(cls, Ref) else receiver
+
+
+def _close(m: Machine, kind: str, named: bool = False) -> None:
+    """Note what only the end of a root can tell: forwards in evaluation that nothing backpropagated."""
+    backpropagated = {event.site for event, nodes in m.recorded.values() if nodes & m.walked}
+    escaped = m.escaped | {n for one in m.escaped if one in m.nodes for n in ancestors(m.nodes, one).nodes}
+    if m.complete and not named:
+        for event, nodes in m.recorded.values():
+            if nodes & escaped:
+                continue
+            if nodes & m.walked:
+                leaves = event.object
+                if m.opaque_owner or leaves & m.owned or leaves & m.reads or not m.owned:
+                    continue
+            mixed = event.site in backpropagated and not nodes & m.walked
+            m.note(
+                State(),
+                Fact("recorded-in-eval", event, (), True, details=(("mixed", mixed), ("walked", bool(nodes & m.walked)))),
+            )
+    m.recorded = {}
+
+
+__all__ = ["run"]

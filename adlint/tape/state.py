@@ -1,0 +1,180 @@
+"""One path's state: names, heap, lifetimes, slots, recording scope and the conditions taken.
+
+Everything that paths may differ in stands in one dictionary, `store`, so that forking is a copy and joining compares
+entries. Keys: (frame, name) for names, an int for heap objects, ("freed", node), ("slot", leaf), ("frozen", leaf),
+("attribute", key, name) for attributes assigned on unknowns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from adlint import program as p
+from adlint.tape.facts import Event, Guard
+from adlint.tape.slots import Slot
+from adlint.tape.values import Closure, Const, Key, Linear, Object, Ref, Unknown, Value
+
+CLEAN = Slot()
+
+
+@dataclass(slots=True)
+class State:
+    """The mutable state of one path; `fork` before going two ways."""
+
+    store: dict[Any, Any] = field(default_factory=dict)
+    decisions: dict[Key, bool] = field(default_factory=dict)
+    guards: tuple[Guard, ...] = ()
+    recording: str | None = "on"
+    frame: int = 0
+    calls: tuple[p.Node, ...] = ()
+    functions: tuple[p.Node, ...] = ()
+    turn: tuple[int, ...] = ()
+    looping: int = 0
+    forwards: int = 0
+    muted: int = 0
+    statement: p.Statement | None = None
+
+    def fork(self) -> State:
+        """Return an independent copy."""
+        return State(
+            self.store.copy(),
+            self.decisions.copy(),
+            self.guards,
+            self.recording,
+            self.frame,
+            self.calls,
+            self.functions,
+            self.turn,
+            self.looping,
+            self.forwards,
+            self.muted,
+            self.statement,
+        )
+
+    def become(self, other: State) -> None:
+        """Take over the content of another state, which must not be used afterwards."""
+        self.store, self.decisions, self.guards = other.store, other.decisions, other.guards
+        self.recording, self.frame, self.calls = other.recording, other.frame, other.calls
+        self.functions, self.turn, self.looping = other.functions, other.turn, other.looping
+        self.forwards, self.muted, self.statement = other.forwards, other.muted, other.statement
+
+    def object(self, value: Value) -> Object | None:
+        """Return the heap object behind a reference, or None for any other value."""
+        return self.store.get(value.id) if isinstance(value, Ref) else None
+
+    def slot(self, leaf: int) -> Slot:
+        return self.store.get(("slot", leaf), CLEAN)
+
+    def slots(self) -> list[tuple[int, Slot]]:
+        """Return the slots that hold something or have a history."""
+        return [(key[1], slot) for key, slot in self.store.items() if type(key) is tuple and key[0] == "slot"]
+
+    def frozen(self, leaf: int) -> bool:
+        return bool(self.store.get(("frozen", leaf), False))
+
+    def freed(self, node: int) -> Event | None:
+        return self.store.get(("freed", node))
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How a piece of program ended on one path: kind is next, return, break, continue or raise."""
+
+    state: State
+    kind: str = "next"
+    value: Value | None = None
+
+
+def _weightless(key: Any, value: object, other: object) -> bool:
+    """Tell whether a difference between two paths means nothing to the tape."""
+    kinds = (Const, Unknown, Linear, Closure, type(None))
+    return isinstance(value, kinds) and isinstance(other, kinds)
+
+
+_ABSENT = object()
+
+
+def differences(left: State, right: State, newest: int) -> list[Any]:
+    """Return the keys in which two states differ, looking only at what is older than `newest`.
+
+    Younger heap objects and frames can only matter through an older entry that refers to them.
+    """
+    result = []
+    a, b = left.store, right.store
+    for key in a.keys() | b.keys():
+        x, y = a.get(key, _ABSENT), b.get(key, _ABSENT)
+        if x is y or x == y:
+            continue
+        if type(key) is int:
+            if key >= newest:
+                continue
+        elif type(key[0]) is int:
+            if key[0] >= newest:
+                continue
+        elif type(key[1]) is int and key[1] >= newest:
+            continue
+        result.append(key)
+    return result
+
+
+def join(outcomes: list[Outcome], newest: int, room: int) -> list[Outcome]:
+    """Merge outcomes that do not differ; where there are more than `room`, also those that differ in nothing the tape
+    cares about; past that, keep the first ones.
+
+    Dropping a path is a known limit: what would have been found on it alone stays unreported.
+    """
+    merged: list[Outcome] = []
+    for outcome in outcomes:
+        for kept in merged:
+            if kept.kind == outcome.kind and _absorb(kept, outcome, newest, crowded=len(outcomes) > room):
+                break
+        else:
+            merged.append(outcome)
+    return merged[: 2 * room]
+
+
+def _absorb(kept: Outcome, other: Outcome, newest: int, crowded: bool) -> bool:
+    if kept.value != other.value and not _alike(kept, other, newest):
+        return False
+    a, b = kept.state, other.state
+    if (a.recording, a.frame, a.turn, a.muted) != (b.recording, b.frame, b.turn, b.muted):
+        return False
+    found = differences(a, b, newest)
+    if found and not crowded:
+        return False
+    for key in found:
+        if not _weightless(key, a.store.get(key), b.store.get(key)):
+            return False
+    for key in found:
+        if isinstance(a.store.get(key), Closure) or isinstance(b.store.get(key), Closure):
+            return False
+    for key in found:
+        if type(key) is tuple and type(key[0]) is int:
+            a.store[key] = Unknown(("joined", key, id(kept)))
+        else:
+            a.store.pop(key, None)
+    a.decisions = {key: arm for key, arm in a.decisions.items() if b.decisions.get(key) == arm}
+    a.guards = _common(a.guards, b.guards)
+    if kept.value != other.value:
+        kept.value = Unknown(("joined", id(kept)))
+    return True
+
+
+def _alike(kept: Outcome, other: Outcome, newest: int) -> bool:
+    plain = (Const, Unknown, Linear)
+    return isinstance(kept.value, plain) and isinstance(other.value, plain) and not any(
+        isinstance(v, Const) and (v.value is None or isinstance(v.value, bool)) for v in (kept.value, other.value)
+    )
+
+
+def _common(left: tuple[Guard, ...], right: tuple[Guard, ...]) -> tuple[Guard, ...]:
+    size = 0
+    for a, b in zip(left, right):
+        if a != b:
+            break
+        size += 1
+    return left[:size]
+
+
+__all__ = ["CLEAN", "Outcome", "State", "differences", "join"]

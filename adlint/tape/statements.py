@@ -1,0 +1,572 @@
+"""How statements run: blocks over several paths at once, branches, loops in two turns, contexts, exceptions.
+
+    for x in data:            turn 1 and turn 2 with different elements; what goes wrong between one turn and the next
+        ...                   goes wrong between these two
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from adlint import program as p
+from adlint.tape import calls, containers, expressions
+from adlint.tape.machine import ROOM, Machine, Stopped
+from adlint.tape.state import Outcome, State, join
+from adlint.tape.values import (
+    NONE,
+    Builtin,
+    Class,
+    Closure,
+    Const,
+    Counter,
+    Generator,
+    Instance,
+    Leaves,
+    Library,
+    Linear,
+    Module,
+    Optimizer,
+    Ref,
+    Scope,
+    Sequence,
+    Unknown,
+    Value,
+)
+
+
+def block(m: Machine, state: State, statements: tuple[p.Statement, ...]) -> list[Outcome]:
+    """Run statements in order on a path; give every way it can end."""
+    live, done = [Outcome(state)], []
+    for statement in statements:
+        newest = m.counter
+        results: list[Outcome] = []
+        for outcome in live:
+            results += run(m, outcome.state, statement)
+        done += [o for o in results if o.kind != "next"]
+        if len(results) > 2 * ROOM:
+            m.truncated = True
+        live = join([o for o in results if o.kind == "next"], newest, ROOM)
+        if not live:
+            break
+    return live + join(done, m.counter, 2 * ROOM)
+
+
+def run(m: Machine, state: State, statement: p.Statement) -> list[Outcome]:
+    """Run one statement."""
+    m.burn()
+    outer, guards = state.statement, state.guards
+    state.statement = statement
+    outcomes = _RUN[type(statement)](m, state, statement)
+    for outcome in outcomes:
+        outcome.state.statement = outer
+        if not isinstance(statement, (p.Branch, p.Match)) and outcome.kind == "next":
+            outcome.state.guards = guards
+    return outcomes
+
+
+def _simple(action: Callable[[Machine, State, p.Statement], None]) -> Callable[..., list[Outcome]]:
+    def runner(m: Machine, state: State, statement: p.Statement) -> list[Outcome]:
+        def step(s: State) -> Value:
+            action(m, s, statement)
+            return NONE
+
+        return [Outcome(o.state, o.kind) for o in m.explore(state, step)]
+
+    return runner
+
+
+def _assign(m: Machine, state: State, statement: p.Statement) -> None:
+    assert isinstance(statement, p.Assign)
+    value = expressions.evaluate(m, state, statement.value)
+    if statement.annotation is not None:
+        value = expressions.annotated(m, state, value, statement.annotation)
+    for target in statement.targets:
+        expressions.store(m, state, target, value)
+
+
+def _augment(m: Machine, state: State, statement: p.Statement) -> None:
+    assert isinstance(statement, p.Augment)
+    expressions.augment(m, state, statement)
+
+
+def _evaluate(m: Machine, state: State, statement: p.Statement) -> None:
+    assert isinstance(statement, p.Evaluate)
+    value = expressions.evaluate(m, state, statement.value)
+    calls.discarded(m, state, statement, value)
+
+
+def _delete(m: Machine, state: State, statement: p.Statement) -> None:
+    assert isinstance(statement, p.Delete)
+    for target in statement.targets:
+        expressions.remove(m, state, target)
+
+
+def _import(m: Machine, state: State, statement: p.Statement) -> None:
+    assert isinstance(statement, p.Import)
+    for name, dotted in statement.bindings:
+        if name != "*":
+            state.store[(state.frame, name)] = Library(dotted)
+        else:
+            state.store[(state.frame, "*")] = Library(dotted)
+
+
+def _scope(m: Machine, state: State, statement: p.Statement) -> None:
+    assert isinstance(statement, p.Scope)
+    for name in statement.names:
+        state.store[("outer", state.frame, name)] = statement.kind
+
+
+def _assert(m: Machine, state: State, statement: p.Statement) -> None:
+    assert isinstance(statement, p.Assert)
+    value = expressions.evaluate(m, state, statement.test)
+    found = expressions.condition(m, state, value)
+    if found is False:
+        raise Stopped
+    if isinstance(found, tuple) and found[0] not in state.decisions:
+        state.decisions[found[0]] = found[1]
+
+
+def _nothing(m: Machine, state: State, statement: p.Statement) -> None:
+    pass
+
+
+def _leave(kind: str) -> Callable[..., list[Outcome]]:
+    def runner(m: Machine, state: State, statement: p.Statement) -> list[Outcome]:
+        return [Outcome(state, kind)]
+
+    return runner
+
+
+def _return(m: Machine, state: State, statement: p.Statement) -> list[Outcome]:
+    assert isinstance(statement, p.Return)
+    expression = statement.value
+    if expression is None:
+        return [Outcome(state, "return", NONE)]
+    outcomes = m.explore(state, lambda s: expressions.evaluate(m, s, expression))
+    return [Outcome(o.state, "return" if o.kind == "next" else o.kind, o.value) for o in outcomes]
+
+
+def _raise(m: Machine, state: State, statement: p.Statement) -> list[Outcome]:
+    assert isinstance(statement, p.Raise)
+    return [Outcome(state, "raise")]
+
+
+def _function(m: Machine, state: State, statement: p.Statement) -> None:
+    assert isinstance(statement, p.Function)
+    defaults = tuple(
+        None if q.default is None else expressions.evaluate(m, state, q.default) for q in statement.parameters
+    )
+    value: Value = Closure(statement, state.frame, defaults)
+    for decorator in reversed(statement.decorators):
+        value = calls.decorate(m, state, decorator, value)
+    state.store[(state.frame, statement.name)] = value
+
+
+def _class(m: Machine, state: State, statement: p.Statement) -> list[Outcome]:
+    assert isinstance(statement, p.Class)
+
+    def define(s: State) -> Value:
+        bases = tuple(expressions.evaluate(m, s, b.value) for b in statement.bases if b.keyword is None)
+        frame = m.fresh()
+        s.store[("parent", frame)] = s.frame
+        reference = m.allocate(s, Class(statement, frame, bases))
+        s.store[(s.frame, statement.name)] = reference
+        outer, s.frame = s.frame, frame
+
+        def body() -> list[Outcome]:
+            return [o for o in block(m, s.fork(), statement.body) if o.kind == "next"][:1]
+
+        outcome = m.branch(lambda: body() or [None])
+        if outcome is not None:
+            s.become(outcome.state.fork())
+        s.frame = outer
+        attributes = {key[1]: v for key, v in s.store.items() if type(key) is tuple and key[0] == frame}
+        for name, value in attributes.items():
+            if isinstance(value, Closure) and value.owner is None and value.frame == frame:
+                attributes[name] = replace(value, owner=reference)
+        annotated = tuple(
+            t.id for st in statement.body if isinstance(st, p.Assign) and st.annotation for t in st.targets
+            if isinstance(t, p.Name)
+        )
+        dataclass = any("dataclass" in _dotted(d) or _dotted(d).endswith("define") for d in statement.decorators)
+        s.store[reference.id] = Class(statement, frame, bases, attributes, annotated, dataclass)
+        return reference
+
+    return [Outcome(o.state, o.kind) for o in m.explore(state, define)]
+
+
+def _dotted(expression: p.Expression) -> str:
+    if isinstance(expression, p.Call):
+        return _dotted(expression.function)
+    if isinstance(expression, p.Attribute):
+        return f"{_dotted(expression.value)}.{expression.attr}"
+    return expression.id if isinstance(expression, p.Name) else ""
+
+
+def _branch(m: Machine, state: State, statement: p.Statement) -> list[Outcome]:
+    assert isinstance(statement, p.Branch)
+    newest, guards = m.counter, state.guards
+    tested = m.explore(state, lambda s: expressions.truth(m, s, statement.test))
+    results: list[Outcome] = []
+    for outcome in tested:
+        if outcome.kind != "next":
+            results.append(outcome)
+            continue
+        arm = statement.then if outcome.value == Const(True) else statement.orelse
+        results += block(m, outcome.state, arm)
+    return _rejoin(results, len(tested), guards, newest)
+
+
+def _rejoin(results: list[Outcome], ways: int, guards: tuple[object, ...], newest: int) -> list[Outcome]:
+    """Forget the guard of a branch, unless its other arms have left: then the rest of the block depends on it."""
+    going = [o for o in results if o.kind == "next"]
+    if len(going) == len(results) or ways == 1:
+        for outcome in going:
+            outcome.state.guards = guards  # type: ignore[assignment]
+    return join(results, newest, ROOM)
+
+
+def _match(m: Machine, state: State, statement: p.Statement) -> list[Outcome]:
+    assert isinstance(statement, p.Match)
+    newest, guards = m.counter, state.guards
+
+    def pick(s: State) -> Value:
+        subject = expressions.evaluate(m, s, statement.subject)
+        for number, case in enumerate(statement.cases):
+            for name in case.names:
+                s.store[(s.frame, name)] = Unknown(("bound", number, name, subject))
+            if case.irrefutable and case.guard is None:
+                return Const(number)
+            if m.decide(s, ("case", subject, number)) and (
+                case.guard is None or expressions.truth(m, s, case.guard) == Const(True)
+            ):
+                return Const(number)
+        return Const(-1)
+
+    tested = m.explore(state, pick)
+    results: list[Outcome] = []
+    for outcome in tested:
+        number = outcome.value.value if isinstance(outcome.value, Const) else -1
+        if outcome.kind != "next" or number < 0:
+            results.append(outcome)
+        else:
+            results += block(m, outcome.state, statement.cases[number].body)
+    return _rejoin(results, len(tested), guards, newest)
+
+
+def _loop(m: Machine, state: State, statement: p.Statement) -> list[Outcome]:
+    assert isinstance(statement, p.Loop)
+    turn, looping, guards = state.turn, state.looping, state.guards
+    if statement.iterable is None:
+        outcomes = _while(m, state, statement)
+    else:
+        iterable = statement.iterable
+        outcomes = []
+        for begun in m.explore(state, lambda s: expressions.evaluate(m, s, iterable)):
+            if begun.kind != "next" or begun.value is None:
+                outcomes.append(begun)
+            else:
+                outcomes += _for(m, begun.state, statement, begun.value)
+    for outcome in outcomes:
+        outcome.state.turn, outcome.state.looping = turn, looping
+        if outcome.kind == "next":
+            outcome.state.guards = guards
+    return outcomes
+
+
+def _for(m: Machine, state: State, statement: p.Loop, value: Value) -> list[Outcome]:
+    target = statement.target
+    assert target is not None
+    thing = state.object(value)
+    if isinstance(thing, Generator):
+        return _from_generator(m, state, statement, value)
+    plan, many = containers.turns(m, state, value, statement)
+    if many:
+        state.looping += 1
+        _widen(m, state, statement)
+    before = dict(state.store)
+
+    def bind(number: int) -> Callable[[State], Value]:
+        def action(s: State) -> Value:
+            expressions.store(m, s, target, plan(s, number))
+            return NONE
+
+        return action
+
+    count = containers.length(m, state, value)
+    return _turns(m, state, statement, count if count is not None else 2, bind, before)
+
+
+def _turns(
+    m: Machine,
+    state: State,
+    statement: p.Loop,
+    count: int,
+    bind: Callable[[int], Callable[[State], Value]],
+    before: dict[object, object],
+) -> list[Outcome]:
+    outer, guards = state.turn, state.guards
+    live, left, broken = [state], [], []
+    for number in range(count):
+        newest = m.counter
+        results: list[Outcome] = []
+        for s in live:
+            s.turn = (*outer, number)
+            s.guards = guards
+            if number == 1:
+                _widen_changed(m, s, before)
+            for begun in m.explore(s, bind(number)):
+                if begun.kind == "next":
+                    begun.state.guards = guards
+                    results += block(m, begun.state, statement.body)
+                else:
+                    results.append(begun)
+        left += [o for o in results if o.kind in ("return", "raise")]
+        broken += [o for o in results if o.kind == "break"]
+        going = [Outcome(o.state) for o in results if o.kind in ("next", "continue")]
+        for outcome in going:
+            outcome.state.guards = guards
+        live = [o.state for o in join(going, newest, ROOM)]
+        if not live:
+            break
+    ended = [Outcome(s) for s in live]
+    if statement.orelse:
+        ended = [o for s in live for o in block(m, s, statement.orelse)]
+    done = [Outcome(o.state) for o in broken] + ended
+    for outcome in done:
+        outcome.state.guards = guards
+    return join(done, m.counter, ROOM) + join(left, m.counter, ROOM)
+
+
+def _while(m: Machine, state: State, statement: p.Loop) -> list[Outcome]:
+    test = statement.test
+    assert test is not None
+    state.looping += 1
+    _widen(m, state, statement)
+    before = dict(state.store)
+
+    def bind(number: int) -> Callable[[State], Value]:
+        def action(s: State) -> Value:
+            value = expressions.evaluate(m, s, test)
+            if expressions.condition(m, s, value) is False:
+                raise Stopped("break")
+            return NONE
+
+        return action
+
+    return _turns(m, state, statement, 2, bind, before)
+
+
+def _widen(m: Machine, state: State, statement: p.Loop) -> None:
+    """Make counters of the loop symbolic: the turn that is run stands for any turn."""
+    for part in p.walk(statement):
+        if isinstance(part, p.Augment) and isinstance(part.target, p.Name):
+            key = (state.frame, part.target.id)
+            held = state.store.get(key)
+            if isinstance(held, Const) and type(held.value) is int:
+                state.store[key] = m.symbol()
+            elif isinstance(held, Const) and type(held.value) is float:
+                state.store[key] = Unknown(("widened", held.value, m.fresh()))
+
+
+def _widen_changed(m: Machine, state: State, before: dict[object, object]) -> None:
+    """Make numbers symbolic that the first turn has changed."""
+    for key, old in before.items():
+        new = state.store.get(key)
+        if new is old or new is None:
+            continue
+        if _counts(old) and _counts(new) and old != new:
+            state.store[key] = m.symbol()
+        elif isinstance(old, (Instance, Module, Optimizer)) and type(new) is type(old):
+            changed = {
+                name: m.symbol()
+                for name, value in new.attributes.items()
+                if _counts(value) and _counts(old.attributes.get(name)) and value != old.attributes[name]
+            }
+            if changed:
+                state.store[key] = replace(new, attributes={**new.attributes, **changed})
+
+
+def _counts(value: object) -> bool:
+    return isinstance(value, Const) and type(value.value) in (int, float)
+
+
+def _from_generator(m: Machine, state: State, statement: p.Loop, value: Value) -> list[Outcome]:
+    """Run the generator and, at each of its yields, the body of the loop: what it holds while suspended is in force."""
+    target = statement.target
+    assert target is not None
+    outer, frame, callers, functions = state.turn, state.frame, state.calls, state.functions
+    left: list[Outcome] = []
+    turns = [0]
+
+    def on_yield(s: State, element: Value) -> Value:
+        inner = (s.frame, s.calls, s.functions, s.statement)
+        s.frame, s.calls, s.functions = frame, callers, functions
+        s.looping += 1
+        turns[0] += 1
+
+        def body() -> list[Outcome]:
+            results = []
+            base = s.fork()
+
+            def bind(t: State) -> Value:
+                expressions.store(m, t, target, element)
+                return NONE
+
+            for begun in m.explore(base, bind):
+                results += block(m, begun.state, statement.body) if begun.kind == "next" else [begun]
+            return results
+
+        outcome = m.branch(lambda: body() or [Outcome(s.fork(), "raise")])
+        s.become(outcome.state.fork())
+        if outcome.kind in ("next", "continue"):
+            s.frame, s.calls, s.functions, s.statement = inner
+            s.looping -= 1
+            return NONE
+        left.append(Outcome(s.fork(), "next" if outcome.kind == "break" else outcome.kind, outcome.value))
+        raise Stopped("abandoned")
+
+    def action(s: State) -> Value:
+        calls.resume(m, s, value, on_yield, statement)
+        return NONE
+
+    outcomes = [o for o in m.explore(state, action) if o.kind != "abandoned"]
+    for outcome in outcomes + left:
+        outcome.state.turn, outcome.state.frame = outer, frame
+        outcome.state.calls, outcome.state.functions = callers, functions
+    return join(outcomes + left, m.counter, ROOM)
+
+
+def _with(m: Machine, state: State, statement: p.Statement) -> list[Outcome]:
+    assert isinstance(statement, p.With)
+    return _enter(m, state, statement, statement.items)
+
+
+def _enter(m: Machine, state: State, statement: p.With, items: tuple[p.ContextItem, ...]) -> list[Outcome]:
+    if not items:
+        return block(m, state, statement.body)
+    item, rest = items[0], items[1:]
+    recording, muted = state.recording, state.muted
+    results: list[Outcome] = []
+    for begun in m.explore(state, lambda s: expressions.evaluate(m, s, item.context)):
+        if begun.kind != "next" or begun.value is None:
+            results.append(begun)
+            continue
+        s, value = begun.state, begun.value
+        s.guards = state.guards
+        thing = s.object(value)
+        if isinstance(thing, Generator):
+            results += _managed(m, s, statement, item, rest, value)
+            continue
+        if isinstance(value, Scope):
+            s.recording = recording
+            calls.enter_scope(s, value)
+        bound = calls.entered(m, s, value, item)
+        for o in m.explore(s, lambda t, b=bound: _bind(m, t, item, b)):  # type: ignore[misc]
+            results += _enter(m, o.state, statement, rest) if o.kind == "next" else [o]
+    for outcome in results:
+        outcome.state.recording, outcome.state.muted = recording, muted
+    return results
+
+
+def _bind(m: Machine, state: State, item: p.ContextItem, value: Value) -> Value:
+    if item.target is not None:
+        expressions.store(m, state, item.target, value)
+    return NONE
+
+
+def _managed(
+    m: Machine, state: State, statement: p.With, item: p.ContextItem, rest: tuple[p.ContextItem, ...], value: Value
+) -> list[Outcome]:
+    """Run a context manager of the program's own: its generator, with the body of the `with` at its yield."""
+    frame, callers, functions = state.frame, state.calls, state.functions
+    ended: dict[int, Outcome] = {}
+
+    def on_yield(s: State, element: Value) -> Value:
+        inner = (s.frame, s.calls, s.functions, s.statement)
+        s.frame, s.calls, s.functions = frame, callers, functions
+
+        def body() -> list[Outcome]:
+            results = []
+            for o in m.explore(s.fork(), lambda t: _bind(m, t, item, element)):
+                results += _enter(m, o.state, statement, rest) if o.kind == "next" else [o]
+            return results
+
+        outcome = m.branch(lambda: body() or [Outcome(s.fork(), "raise")])
+        s.become(outcome.state.fork())
+        s.frame, s.calls, s.functions, s.statement = inner
+        s.store[("ended", frame)] = outcome
+        return NONE
+
+    def action(s: State) -> Value:
+        calls.resume(m, s, value, on_yield, statement)
+        return NONE
+
+    results = []
+    for o in m.explore(state, action):
+        outcome = o.state.store.pop(("ended", frame), None)
+        o.state.frame, o.state.calls, o.state.functions = frame, callers, functions
+        if o.kind == "next" and isinstance(outcome, Outcome):
+            results.append(Outcome(o.state, outcome.kind, outcome.value))
+        else:
+            results.append(o)
+    return results
+
+
+def _try(m: Machine, state: State, statement: p.Statement) -> list[Outcome]:
+    assert isinstance(statement, p.Try)
+    before = state.fork()
+    outcomes = block(m, state, statement.body)
+    results: list[Outcome] = []
+    raised = [o.state for o in outcomes if o.kind == "raise"]
+    for outcome in outcomes:
+        if outcome.kind == "next" and statement.orelse:
+            results += block(m, outcome.state, statement.orelse)
+        elif outcome.kind != "raise":
+            results.append(outcome)
+    if not statement.handlers:
+        results += [Outcome(s, "raise") for s in raised]
+    for handler in statement.handlers:
+        for start in [before.fork(), *[s.fork() for s in raised]]:
+            key = ("raised", m.counter)
+            start.decisions[key] = True
+            start.guards = (*start.guards, (key, True))
+            if handler.name:
+                start.store[(start.frame, handler.name)] = Unknown(("exception", m.counter))
+            results += block(m, start, handler.body)
+    if statement.final:
+        finished: list[Outcome] = []
+        for outcome in results:
+            for last in block(m, outcome.state, statement.final):
+                if last.kind == "next":
+                    finished.append(Outcome(last.state, outcome.kind, outcome.value))
+                else:
+                    finished.append(last)
+        results = finished
+    return results
+
+
+_RUN: dict[type, Callable[..., list[Outcome]]] = {
+    p.Assign: _simple(_assign),
+    p.Augment: _simple(_augment),
+    p.Evaluate: _simple(_evaluate),
+    p.Delete: _simple(_delete),
+    p.Import: _simple(_import),
+    p.Scope: _simple(_scope),
+    p.Assert: _simple(_assert),
+    p.Pass: _simple(_nothing),
+    p.Function: _simple(_function),
+    p.Class: _class,
+    p.Return: _return,
+    p.Raise: _raise,
+    p.Break: _leave("break"),
+    p.Continue: _leave("continue"),
+    p.Branch: _branch,
+    p.Match: _match,
+    p.Loop: _loop,
+    p.With: _with,
+    p.Try: _try,
+}
+
+__all__ = ["block", "run", "Builtin", "Counter", "Leaves", "Linear", "Ref", "Sequence"]
