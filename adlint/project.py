@@ -11,8 +11,9 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Future
+from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from adlint import fixes, linter
@@ -23,7 +24,6 @@ from adlint.discovery import File, Findings
 from adlint.files import write_atomically
 from adlint.source import Source, Unreadable
 
-R = TypeVar("R")
 T = TypeVar("T")
 ALONE = 8
 _COLLECT_AFTER = 500_000
@@ -143,7 +143,7 @@ def _run(function: Callable[[_Task], T], tasks: Sequence[_Task]) -> list[T | Bas
     """Apply a function to all tasks, in workers if they are many; what fails yields its exception."""
     workers = min(_processors(), len(tasks))
     if len(tasks) <= ALONE or workers < 2:
-        return [_attempt(function, task) for task in tasks]
+        return [_attempt(partial(function, task)) for task in tasks]
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
@@ -152,26 +152,17 @@ def _run(function: Callable[[_Task], T], tasks: Sequence[_Task]) -> list[T | Bas
     context = get_context("fork" if sys.platform == "linux" else None)
     with ProcessPoolExecutor(workers, context, initializer=_start) as pool:
         futures = [pool.submit(_work, function, task) for task in tasks]
-        outcomes: list[T | BaseException] = []
-        for future in futures:
-            outcomes.append(_outcome(future))  # noqa: PERF401  # a comprehension hides the type
+        outcomes = [_attempt(future.result) for future in futures]
     for number, outcome in enumerate(outcomes):
         if isinstance(outcome, BrokenExecutor):  # some file took its worker down: find out which
             with ProcessPoolExecutor(1, context, initializer=_start) as pool:
-                outcomes[number] = _outcome(pool.submit(_work, function, tasks[number]))
+                outcomes[number] = _attempt(pool.submit(_work, function, tasks[number]).result)
     return outcomes
 
 
-def _attempt(function: Callable[[_Task], T], task: _Task) -> T | BaseException:
+def _attempt(call: Callable[[], T]) -> T | BaseException:
     try:
-        return function(task)
-    except Exception as error:
-        return error
-
-
-def _outcome(future: Future[R]) -> R | BaseException:
-    try:
-        return future.result()
+        return call()
     except Exception as error:
         return error
 

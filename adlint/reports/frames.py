@@ -16,7 +16,7 @@ _CUT = "…"
 
 @dataclass(frozen=True)
 class Row:
-    """One shown line. `text` is what to print; `cells[i]` is the cell at which the i-th character of the line begins."""
+    """One shown line. `text` is what to print; `cells[i]` is the cell at which character `i` of the line begins."""
 
     text: str
     cells: tuple[int, ...]

@@ -63,7 +63,8 @@ class _Page:
         for related in item.related:
             if related.filename != item.filename:
                 where = f"{_printable(related.filename)}:{related.span.start.line}:{related.span.start.column}"
-                yield f"{self._margin(gutter, '=')} {self._paint('note', _BOLD)}: {where}: {_printable(related.message)}"
+                note = self._paint("note", _BOLD)
+                yield f"{self._margin(gutter, '=')} {note}: {where}: {_printable(related.message)}"
         if item.fix:
             yield from self._help(item.fix, changes, gutter)
 
