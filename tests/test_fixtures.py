@@ -6,6 +6,7 @@ import io
 import itertools
 import tokenize
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,10 +30,12 @@ EXAMPLES = {
 """What is wrong with the shipped examples: the text of the reported line and the rule."""
 
 
+@lru_cache(maxsize=None)
 def findings(text: str, *, possible: bool = False) -> list[Diagnostic]:
     return lint(Source("case.py", text), Settings(possible=possible))
 
 
+@lru_cache(maxsize=None)
 def mend(text: str) -> FixResult:
     return fix(Source("case.py", text), Settings(), unsafe=True)
 
