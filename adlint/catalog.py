@@ -81,7 +81,8 @@ ROLES: Mapping[str, str] = MappingProxyType(
         "detach": "its result has the value of its argument and no graph",
         "read": "its result is a Python or numpy value",
         "distribution": "makes an object that carries the graph of its arguments",
-        "iterate": "an iterable over the elements of its (first) argument",
+        "iterate": "an iterable over the elements of its arguments, one argument after the other",
+        "collection": "a container of its arguments or their elements, empty without",
         "plain": "no tensors in its result, nothing changes on the tape",
         # classes that change what a subclass's methods mean
         "autograd-function": "base of user-defined operations: forward and backward run without recording",

@@ -371,7 +371,7 @@ UNBUILT = {"nn.SyncBatchNorm"}
 
 
 def environment() -> dict[str, Any]:
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)
 
     def tracked(*shape: int) -> Any:
         return (torch.rand(*shape) * 0.8 + 0.1).requires_grad_() + 0
