@@ -6,7 +6,7 @@ import io
 import itertools
 import tokenize
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,12 +30,12 @@ EXAMPLES = {
 """What is wrong with the shipped examples: the text of the reported line and the rule."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def findings(text: str, *, possible: bool = False) -> list[Diagnostic]:
     return lint(Source("case.py", text), Settings(possible=possible))
 
 
-@lru_cache(maxsize=None)
+@cache
 def mend(text: str) -> FixResult:
     return fix(Source("case.py", text), Settings(), unsafe=True)
 
