@@ -211,6 +211,14 @@ class Assign(Statement):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Declare(Statement):
+    """`target: annotation` without a value; in a class, a field of a dataclass."""
+
+    target: Expression
+    annotation: Expression
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Augment(Statement):
     """`target op= value`; `op` without the equals sign."""
 

@@ -246,3 +246,22 @@ def attribute_of(m: Machine, state: State, value: Value, name: Value, default: V
         if not known and not (kind and m.profile.method(kind, name.value)):
             return default
     return read(m, state, value, name.value, site)
+
+
+def has(m: Machine, state: State, value: Value, name: Value) -> Value:
+    """Run `hasattr(value, name)`."""
+    thing = state.object(value)
+    unknown = Unknown(("hasattr", key_of(value), key_of(name)))
+    if not isinstance(name, Const) or not isinstance(thing, (Module, Instance, Optimizer)):
+        return unknown
+    if name.value in thing.attributes:
+        return Const(True)
+    if isinstance(thing.cls, Ref):
+        if find(state, thing.cls, str(name.value)) is not None:
+            return Const(True)
+        if unknown_bases(state, thing.cls):
+            return unknown
+    kind = {Module: "module", Optimizer: "optimizer"}.get(type(thing), "")
+    if kind and m.profile.method(kind, str(name.value)):
+        return Const(True)
+    return Const(False) if isinstance(thing.cls, Ref) or kind else unknown

@@ -569,7 +569,7 @@ def builtin(m: Machine, state: State, name: str, arguments: calls.Arguments, sit
             attributes.write(m, state, given[0], given[1].value, given[2], site)
         return NONE
     if name == "hasattr" and len(given) == 2:
-        return Unknown(("hasattr", key_of(given[0]), key_of(given[1])))
+        return attributes.has(m, state, given[0], given[1])
     if name == "isinstance" and len(given) == 2:
         return _isinstance(m, state, given[0], given[1])
     if name == "callable":

@@ -577,9 +577,14 @@ def _module_method(m: Machine, state: State, receiver: Value, name: str, given: 
     if role in ("eval", "train"):
         mode = role == "train"
         flag = given.get(0, "mode")
+        own_train = attributes.find(state, thing.cls, "train") if isinstance(thing.cls, Ref) else None
+        if role == "eval" and own_train is not None:
+            bound = attributes.bind(m, state, own_train, receiver, site)
+            calls.call(m, state, bound, calls.Arguments((FALSE,)), site)
+            return receiver
         if role == "train" and flag is not None:
             mode = expressions.decided(m, state, flag)
-        set_mode(m, state, receiver, mode)
+        set_mode(m, state, receiver, mode, site)
         return receiver
     if role == "clear":
         library.clear(m, state, library.module_leaves(m, state, receiver), site)
@@ -638,14 +643,21 @@ def _base(m: Machine, state: State, cls: Ref | str):  # type: ignore[no-untyped-
     return next((b for b in (m.profile.base(n) for n in names) if b is not None), None)
 
 
-def set_mode(m: Machine, state: State, module: Value, training: bool) -> None:
-    """Put a module and everything in it into a mode."""
-    for one in library.members(state, module):
-        inner = state.object(one)
-        if isinstance(inner, Module) and isinstance(one, Ref):
-            if isinstance(inner.cls, Ref) and one != module and attributes.find(state, inner.cls, "train") is not None:
-                continue
-            state.store[one.id] = replace(inner, training=training)
+def set_mode(m: Machine, state: State, module: Ref, training: bool, site: p.Node) -> None:
+    """Put a module and everything in it into a mode; members with a `train` of their own run it."""
+    thing = state.object(module)
+    assert isinstance(thing, Module)
+    state.store[module.id] = replace(thing, training=training)
+    for member in dict.fromkeys([*thing.children, *thing.attributes.values()]):
+        inner = state.object(member)
+        if not isinstance(inner, Module) or not isinstance(member, Ref) or inner.training is training:
+            continue
+        own = attributes.find(state, inner.cls, "train") if isinstance(inner.cls, Ref) else None
+        if own is not None:
+            bound = attributes.bind(m, state, own, member, site)
+            calls.call(m, state, bound, calls.Arguments((Const(training),)), site)
+        else:
+            set_mode(m, state, member, training, site)
 
 
 def _optimizer_method(m: Machine, state: State, receiver: Value, name: str, given: calls.Arguments, site: p.Node) -> Value:

@@ -75,6 +75,8 @@ def nodes_in(m: Machine, state: State, value: Value, depth: int = 4, sources: bo
     if isinstance(value, Leaves):
         return () if value.data else tuple(sorted(leaf for leaf in value.leaves if not state.frozen(leaf)))
     if isinstance(value, Unknown):
+        if ("tracked", value.key) in state.store:
+            return (leaf_of(m, value.key),)
         return (source_of(m, value.key),) if sources else ()
     if depth == 0:
         return ()
@@ -229,6 +231,7 @@ def backward(
     m.walked.update(roots)
     if _consumed(m, state, event, walk):
         return
+    _passes(m, state, event)
     if not retained and m.profile.consume != "never":
         for n in walk.nodes:
             if m.nodes[n].kind != "leaf" and ("freed", n) not in state.store:
@@ -239,10 +242,18 @@ def backward(
         if state.frozen(one) or (inputs is not None and not any(related(m, one, other) for other in inputs)):
             continue
         slot = state.slot(one)
-        if slot.cleared is not None and slot.before is not None:
-            spare = slot.cleared.guards - slot.before.guards - event.guards
-            m.excused.setdefault((slot.before.site, site), set()).add(spare)
+        if slot.status == "clean" and slot.before is not None:
+            m.passed.add((slot.before.site, site, apart(slot.before.turn, event.turn)))
         state.store[("slot", one)] = slots.fill(slot, event)
+
+
+def _passes(m: Machine, state: State, event: Event) -> None:
+    """Remember that this backward went well after the earlier ones of the path."""
+    earlier: dict[p.Node, Event] = state.store.get(("backwards", 0), {})
+    for first in earlier.values():
+        m.passed.add((first.site, event.site, apart(first.turn, event.turn)))
+    if not event.retained:
+        state.store[("backwards", 0)] = {**earlier, event.site: event}
 
 
 def _consumed(m: Machine, state: State, event: Event, walk: Walk) -> bool:
@@ -257,23 +268,34 @@ def _consumed(m: Machine, state: State, event: Event, walk: Walk) -> bool:
             continue
         if not _stale_tensors(m, node, first, walk):
             continue
-        kind = "consumed-again" if same else "shared-consumed"
-        shared = m.nodes[node].site
-        made = m.nodes[node].turn
-        if state.turn != first.turn and len(made) < len(state.turn) and made == state.turn[: len(made)]:
-            if m.nodes[event.root or 0].turn == state.turn or same:
-                kind = "stale-forward" if first.turn[: len(state.turn)] != state.turn else kind
-        elif first.turn[: len(made)] != state.turn[: len(made)] and made[:-1] == state.turn[: len(made) - 1]:
-            kind = "carried-graph"
+        kind = _consumption(m, node, first, event, same)
         definite = chained(first.guards, event.guards)
-        m.note(state, Fact(kind, event, (first,), definite, shared))
+        m.note(state, Fact(kind, event, (first,), definite, m.nodes[node].site))
+        state.crashed = state.crashed or definite
         return definite
-    same = [e for n, e in freed if n in e.object]
-    if same and all(m.nodes[n].saves is False for n in walk.nodes if m.nodes[n].kind != "leaf"):
-        first = same[0]
+    again = [e for n, e in freed if n in e.object]
+    if again and all(m.nodes[n].saves is False for n in walk.nodes if m.nodes[n].kind != "leaf"):
+        first = again[0]
         if state.turn == first.turn:
             m.note(state, Fact("doubled", event, (first,), chained(first.guards, event.guards)))
     return False
+
+
+def _consumption(m: Machine, node: int, first: Event, event: Event, same: bool) -> str:
+    """Name what happened, from the loop turns in which the node was made, freed and met again."""
+    level = apart(first.turn, event.turn)
+    straight = "consumed-again" if same else "shared-consumed"
+    if level is None:
+        return straight
+    if len(m.nodes[node].turn) > level:
+        return "carried-graph"
+    root_before = all(len(m.nodes[root].turn) <= level for root in event.object)
+    return straight if root_before and not same else "stale-forward"
+
+
+def apart(first: tuple[int, ...], second: tuple[int, ...]) -> int | None:
+    """Return the depth of the loop that turned between two events; None if none did."""
+    return next((depth for depth, (a, b) in enumerate(zip(first, second)) if a != b), None)
 
 
 def _stale_tensors(m: Machine, node: int, first: Event, walk: Walk) -> bool:
@@ -412,6 +434,8 @@ def set_requires_grad(m: Machine, state: State, target: Value, flag: Value, site
         state.store[("frozen", one)] = not on
     if isinstance(target, Unknown) and on:
         state.store[("attribute", target.key, "requires_grad")] = flag
+        state.store[("tracked", target.key)] = True
+        m.evidence.add(target.key)
 
 
 def param_groups(m: Machine, state: State, value: Ref, thing: Optimizer) -> Value:

@@ -62,7 +62,7 @@ class Machine:
     owned: set[int] = field(default_factory=set)
     opaque_owner: bool = False
     reads: set[int] = field(default_factory=set)
-    excused: dict[tuple[p.Node, p.Node], set[frozenset[Guard]]] = field(default_factory=dict)
+    passed: set[tuple[p.Node, p.Node, int | None]] = field(default_factory=set)
     noted: dict[tuple[Any, ...], Fact] = field(default_factory=dict)
     leaves_of: dict[Key, int] = field(default_factory=dict)
     values_of: dict[Key, int] = field(default_factory=dict)
@@ -184,7 +184,7 @@ class Machine:
 
     def note(self, state: State, fact: Fact) -> None:
         """Keep a fact, the definite one where it is noted on several paths."""
-        if state.muted:
+        if state.muted or (state.crashed and fact.kind != "recorded-in-eval"):
             return
         key = (fact.kind, fact.event.site, fact.causes[0].site if fact.causes else None)
         held = self.noted.get(key)

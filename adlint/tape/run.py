@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from adlint import program as p
 from adlint.catalog import Profile
 from adlint.tape import attributes, calls, library, statements
@@ -18,8 +20,21 @@ def run(program: p.Program, profile: Profile) -> Facts:
     state = _module(m)
     for function in _uncalled(m, state):
         _root(m, state, function)
-    m.facts.found = list(m.noted.values())
+    m.facts.found = [_settled(m, fact) for fact in m.noted.values()]
     return m.facts
+
+
+def _settled(m: Machine, fact: Fact) -> Fact:
+    """Return a fact as possible only, if other paths went from its cause to its event without it.
+
+    Something between the two, under a condition of its own, prevents it there; nobody knows how the conditions relate.
+    """
+    if not fact.causes:
+        return fact
+    first = fact.causes[0]
+    if (first.site, fact.event.site, library.apart(first.turn, fact.event.turn)) in m.passed:
+        return replace(fact, definite=False)
+    return fact
 
 
 def _module(m: Machine) -> State:

@@ -33,6 +33,7 @@ class State:
     looping: int = 0
     forwards: int = 0
     muted: int = 0
+    crashed: bool = False
     statement: p.Statement | None = None
 
     def fork(self) -> State:
@@ -49,6 +50,7 @@ class State:
             self.looping,
             self.forwards,
             self.muted,
+            self.crashed,
             self.statement,
         )
 
@@ -57,14 +59,16 @@ class State:
         self.store, self.decisions, self.guards = other.store, other.decisions, other.guards
         self.recording, self.frame, self.calls = other.recording, other.frame, other.calls
         self.functions, self.turn, self.looping = other.functions, other.turn, other.looping
-        self.forwards, self.muted, self.statement = other.forwards, other.muted, other.statement
+        self.forwards, self.muted, self.crashed = other.forwards, other.muted, other.crashed
+        self.statement = other.statement
 
     def object(self, value: Value) -> Object | None:
         """Return the heap object behind a reference, or None for any other value."""
         return self.store.get(value.id) if isinstance(value, Ref) else None
 
     def slot(self, leaf: int) -> Slot:
-        return self.store.get(("slot", leaf), CLEAN)
+        found: Slot = self.store.get(("slot", leaf), CLEAN)
+        return found
 
     def slots(self) -> list[tuple[int, Slot]]:
         """Return the slots that hold something or have a history."""
@@ -138,7 +142,7 @@ def _absorb(kept: Outcome, other: Outcome, newest: int, crowded: bool) -> bool:
     if kept.value != other.value and not _alike(kept, other, newest):
         return False
     a, b = kept.state, other.state
-    if (a.recording, a.frame, a.turn, a.muted) != (b.recording, b.frame, b.turn, b.muted):
+    if (a.recording, a.frame, a.turn, a.muted, a.crashed) != (b.recording, b.frame, b.turn, b.muted, b.crashed):
         return False
     found = differences(a, b, newest)
     if found and not crowded:

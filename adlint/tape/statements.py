@@ -186,8 +186,11 @@ def _class(m: Machine, state: State, statement: p.Statement) -> list[Outcome]:
             if isinstance(value, Closure) and value.owner is None and value.frame == frame:
                 attributes[name] = replace(value, owner=reference)
         annotated = tuple(
-            t.id for st in statement.body if isinstance(st, p.Assign) and st.annotation for t in st.targets
-            if isinstance(t, p.Name)
+            target.id
+            for st in statement.body
+            if isinstance(st, (p.Declare, p.Assign)) and st.annotation is not None
+            for target in (st.targets if isinstance(st, p.Assign) else (st.target,))
+            if isinstance(target, p.Name)
         )
         dataclass = any("dataclass" in _dotted(d) or _dotted(d).endswith("define") for d in statement.decorators)
         s.store[reference.id] = Class(statement, frame, bases, attributes, annotated, dataclass)
@@ -556,6 +559,7 @@ _RUN: dict[type, Callable[..., list[Outcome]]] = {
     p.Scope: _simple(_scope),
     p.Assert: _simple(_assert),
     p.Pass: _simple(_nothing),
+    p.Declare: _simple(_nothing),
     p.Function: _simple(_function),
     p.Class: _class,
     p.Return: _return,

@@ -25,7 +25,8 @@ class Const:
         return isinstance(other, Const) and type(self.value) is type(other.value) and self.value == other.value
 
     def __hash__(self) -> int:
-        return hash((type(self.value), self.value))
+        value = self.value
+        return hash((type(value), repr(value) if isinstance(value, slice) else value))
 
 
 @dataclass(frozen=True, slots=True)
