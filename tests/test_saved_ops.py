@@ -1,7 +1,7 @@
 """The table of saved tensors against the installed PyTorch: backward twice, and see whether the second one fails.
 
-An entry is tried in every generic form that it accepts, and in the forms that EXPRESSIONS lists for it. What none of
-them can build stands in UNBUILT, so that an entry never goes unchecked in silence.
+An entry is tried in the forms that EXPRESSIONS lists for it, or else in the first generic form that each function of
+that name accepts. What neither can build stands in UNBUILT, so that no entry goes unchecked in silence.
 """
 
 from __future__ import annotations
@@ -443,14 +443,14 @@ def functions(name: str) -> Iterator[Any]:
 
 
 def outcomes(name: str) -> dict[str, bool]:
-    """What the listed forms do, or else the first two generic forms that each of the entry's functions takes."""
+    """What the listed forms do, or else the first generic form that each of the entry's functions takes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         seen: dict[str, bool] = {}
         for function in (None,) if name in EXPRESSIONS else functions(name):
             tried = ((form, outcome(form, function)) for form in EXPRESSIONS.get(name, GENERIC))
             built = ((form, failed) for form, failed in tried if failed is not None)
-            seen.update(built if function is None else itertools.islice(built, 2))
+            seen.update(built if function is None else itertools.islice(built, 1))
         return seen
 
 
