@@ -234,7 +234,7 @@ def read(file: Path) -> Settings:
         data: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
-        place = f"{file}:{found[1]}:{found[2]}" if found else f"{file}"
+        place = f"{file}:{found[1]}:{found[2]}" if found else f"{file}:{text.count(chr(10)) + 1}"
         raise ConfigError(f"{place}: {re.sub(r' [(]at .*[)]$', '', str(error))}") from None
     section = ""
     if file.name == "pyproject.toml":

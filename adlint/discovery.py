@@ -126,9 +126,14 @@ class _Ignores:
         """Whether git ignores a path in one of these folders; the innermost file that speaks of it decides."""
         for folder, spec in reversed(self.specs):
             inside = os.path.relpath(path, folder).replace(os.sep, "/") + ("/" if is_folder else "")
-            verdict = spec.check_file(inside).include
-            if verdict is not None:
-                return verdict
+            found = spec.check_file(inside)
+            if found.include is None:
+                continue
+            above = os.path.dirname(inside.rstrip("/")) + "/"
+            if (
+                above == "/" or spec.check_file(above).index != found.index
+            ):  # what holds for the folder above held there
+                return found.include
         return False
 
 
