@@ -70,7 +70,9 @@ def findings(source: Source, mend: dict[str, str], safety: Applicability) -> lis
             span = source.span(*place.span())
             mended = Fix("mend it", safety, (Edit(span, better),))
             found.append(
-                Diagnostic("AD101", "double-backward", word, Severity.ERROR, Certainty.DEFINITE, "x.py", span, (), mended)
+                Diagnostic(
+                    "AD101", "double-backward", word, Severity.ERROR, Certainty.DEFINITE, "x.py", span, (), mended
+                )
             )
     return found
 
@@ -91,7 +93,9 @@ def fixed(
 def test_all_findings_are_mended(monkeypatch: pytest.MonkeyPatch) -> None:
     """Applies what goes together and goes on with the rest."""
     assert ("good\ngood\n", 2, 0) == fixed(monkeypatch, "bad\nbad\n", {"bad": "good"})
-    assert ("good.good\n", 2, 0) == fixed(monkeypatch, "bad.awful\n", {"bad": "good", "awful": "good", "bad.awful": "x.y"})
+    assert ("good.good\n", 2, 0) == fixed(
+        monkeypatch, "bad.awful\n", {"bad": "good", "awful": "good", "bad.awful": "x.y"}
+    )
 
 
 def test_a_fix_that_only_moves_its_finding_is_withdrawn(monkeypatch: pytest.MonkeyPatch) -> None:

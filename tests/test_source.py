@@ -63,7 +63,9 @@ def test_lines_end_where_python_ends_them() -> None:
     assert ["a\x0c\u2028b", "c", "d", ""] == [source.line(n + 1) for n in range(source.line_count)]
 
 
-@pytest.mark.parametrize(("text", "newline"), [("a\r\nb\r\nc\n", "\r\n"), ("a", "\n"), ("a\rb", "\r"), ("a\n\r\n", "\n")])
+@pytest.mark.parametrize(
+    ("text", "newline"), [("a\r\nb\r\nc\n", "\r\n"), ("a", "\n"), ("a\rb", "\r"), ("a\n\r\n", "\n")]
+)
 def test_newline_is_that_of_most_lines(text: str, newline: str) -> None:
     """Counts line endings; none at all means a newline."""
     assert newline == Source("x.py", text).newline

@@ -85,7 +85,12 @@ def test_a_comment_silences_nothing_else(text: str, left: list[tuple[int, str]])
 
 
 @pytest.mark.parametrize(
-    "head", ["# adlint: ignore-file\n", "# adlint: ignore-file[double-backward]\n", "#!/bin/sh\n\n# adlint: ignore-file[AD101]\n"]
+    "head",
+    [
+        "# adlint: ignore-file\n",
+        "# adlint: ignore-file[double-backward]\n",
+        "#!/bin/sh\n\n# adlint: ignore-file[AD101]\n",
+    ],
 )
 def test_a_comment_at_the_top_silences_the_file(head: str) -> None:
     """Looks at the comments above the first statement."""
@@ -121,8 +126,14 @@ def test_an_unused_comment_is_reported_and_removed(text: str, better: str, newli
 
 def test_what_is_unknown_is_reported() -> None:
     """Says which rule or directive it does not know."""
-    found = linter.lint(Source("x.py", "# adlint: ignroe\nx = 1  # adlint: ignore[dubble-backward]\ny = 1  # noqa: AD999\n"))
-    assert ["`adlint: ignroe`" in found[0].message, "`dubble-backward`" in found[1].message, "`AD999`" in found[2].message]
+    found = linter.lint(
+        Source("x.py", "# adlint: ignroe\nx = 1  # adlint: ignore[dubble-backward]\ny = 1  # noqa: AD999\n")
+    )
+    assert [
+        "`adlint: ignroe`" in found[0].message,
+        "`dubble-backward`" in found[1].message,
+        "`AD999`" in found[2].message,
+    ]
     assert [1, 2, 3] == [item.span.start.line for item in found]
 
 

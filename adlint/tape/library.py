@@ -263,7 +263,7 @@ def _consumed(m: Machine, state: State, event: Event, walk: Walk) -> bool:
         return False
     for node, first in freed:
         assert first.root is not None
-        same = any(root in walk.nodes for root in first.object)
+        same = any(root in event.object or (first.kind != "grad" and root in walk.nodes) for root in first.object)
         if not any(must_require_grad(m.nodes, node, root, m.evidence) for root in first.object):
             continue
         if not _stale_tensors(m, node, first, walk):

@@ -13,7 +13,7 @@ from typing import Any
 from adlint import program as p
 from adlint.tape.facts import Event, Guard
 from adlint.tape.slots import Slot
-from adlint.tape.values import Closure, Const, Key, Linear, Object, Ref, Unknown, Value
+from adlint.tape.values import Const, Key, Linear, Object, Ref, Unknown, Value
 
 CLEAN = Slot()
 
@@ -90,36 +90,48 @@ class Outcome:
     value: Value | None = None
 
 
-def _weightless(key: Any, value: object, other: object) -> bool:
+def _weightless(value: object, other: object) -> bool:
     """Tell whether a difference between two paths means nothing to the tape."""
-    kinds = (Const, Unknown, Linear, Closure, type(None))
-    return isinstance(value, kinds) and isinstance(other, kinds)
+    kinds = (Const, Unknown, Linear)
+    return (value is _ABSENT or isinstance(value, kinds)) and (other is _ABSENT or isinstance(other, kinds))
 
 
 _ABSENT = object()
 
 
-def differences(left: State, right: State, newest: int) -> list[Any]:
-    """Return the keys in which two states differ, looking only at what is older than `newest`.
+def differences(left: State, right: State, newest: int, crowded: bool) -> list[Any] | None:
+    """Return the keys in which two states differ, looking only at what is older than `newest`; None if they may not be
+    merged: for any difference, or if `crowded` for one that the tape cares about.
 
     Younger heap objects and frames can only matter through an older entry that refers to them.
     """
-    result = []
+    result: list[Any] = []
     a, b = left.store, right.store
-    for key in a.keys() | b.keys():
-        x, y = a.get(key, _ABSENT), b.get(key, _ABSENT)
-        if x is y or x == y:
+    if len(a) < len(b):
+        a, b = b, a
+    get = b.get
+    for key, x in a.items():
+        y = get(key, _ABSENT)
+        if x is y or _young(key, newest) or x == y:
             continue
-        if type(key) is int:
-            if key >= newest:
-                continue
-        elif type(key[0]) is int:
-            if key[0] >= newest:
-                continue
-        elif type(key[1]) is int and key[1] >= newest:
-            continue
+        if not crowded or not _weightless(x, y):
+            return None
         result.append(key)
+    if len(b) > len(a) - len(result) or any(key not in a for key in b):
+        for key, y in b.items():
+            if key not in a and not _young(key, newest):
+                if not crowded or not _weightless(_ABSENT, y):
+                    return None
+                result.append(key)
     return result
+
+
+def _young(key: Any, newest: int) -> bool:
+    if type(key) is int:
+        return key >= newest
+    if type(key[0]) is int:
+        return bool(key[0] >= newest)
+    return type(key[1]) is int and key[1] >= newest
 
 
 def join(outcomes: list[Outcome], newest: int, room: int) -> list[Outcome]:
@@ -144,15 +156,9 @@ def _absorb(kept: Outcome, other: Outcome, newest: int, crowded: bool) -> bool:
     a, b = kept.state, other.state
     if (a.recording, a.frame, a.turn, a.muted, a.crashed) != (b.recording, b.frame, b.turn, b.muted, b.crashed):
         return False
-    found = differences(a, b, newest)
-    if found and not crowded:
+    found = differences(a, b, newest, crowded)
+    if found is None:
         return False
-    for key in found:
-        if not _weightless(key, a.store.get(key), b.store.get(key)):
-            return False
-    for key in found:
-        if isinstance(a.store.get(key), Closure) or isinstance(b.store.get(key), Closure):
-            return False
     for key in found:
         if type(key) is tuple and type(key[0]) is int:
             a.store[key] = Unknown(("joined", key, id(kept)))
