@@ -90,13 +90,15 @@ def fix(source: Source, settings: Settings | None = None, unsafe: bool = False) 
 
 
 def relevant(text: str, profiles: Iterable[Profile]) -> Profile | None:
-    """Return the profile of the framework that a text uses, if it has anything of autograd in it."""
+    """Return the profile of the framework that a text imports most, if it has anything of autograd in it."""
     if not any(word in text for word in WORDS):
         return None
+    best: tuple[int, Profile | None] = (0, None)
     for profile in profiles:
-        if any(root in text for root in profile.roots) and _imports(profile.roots).search(text):
-            return profile
-    return None
+        if any(root in text for root in profile.roots):
+            imports = len(_imports(profile.roots).findall(text))
+            best = max(best, (imports, profile), key=lambda pair: pair[0])
+    return best[1]
 
 
 @lru_cache(maxsize=64)
@@ -136,7 +138,7 @@ def _plain(name: str, filename: str, problem: str, position: Position) -> Diagno
 
 def _examine(source: Source, settings: Settings, always_parse: bool) -> _Examination:
     try:
-        profile = relevant(source.text, _by_priority(settings))
+        profile = relevant(source.text, settings.profiles.values())
         found = _analyse(source, profile) if profile else []
         if not profile and always_parse and (error := _syntax_error(source)):
             found = [error]
@@ -148,11 +150,6 @@ def _examine(source: Source, settings: Settings, always_parse: bool) -> _Examina
     return _Examination(
         [item for item in found if item.certainty is Certainty.DEFINITE], _shown(source, found, settings)
     )
-
-
-def _by_priority(settings: Settings) -> list[Profile]:
-    """PyTorch's profile first: where a text uses several frameworks, its loops are mostly PyTorch's."""
-    return sorted(settings.profiles.values(), key=lambda profile: profile.id != "torch")
 
 
 def _analyse(source: Source, profile: Profile) -> list[Diagnostic]:
