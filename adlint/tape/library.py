@@ -52,18 +52,18 @@ def is_open(m: Machine, state: State, value: Value) -> bool:
 def leaf_of(m: Machine, key: Key) -> int:
     """Return the leaf that stands for the parameters of an unknown."""
     if key not in m.leaves_of:
+        m.leaves_of[key] = identity = m.counter
         m.counter += 1
-        m.leaves_of[key] = m.counter
-        m.nodes[m.counter] = Node(m.counter, "leaf", "parameters", (), False, None, None, (), key)
+        m.nodes[identity] = Node(identity, "leaf", "parameters", (), False, None, None, (), key)
     return m.leaves_of[key]
 
 
 def source_of(m: Machine, key: Key) -> int:
     """Return the node that stands for an unknown value used as a tensor."""
     if key not in m.values_of:
+        m.values_of[key] = identity = m.counter
         m.counter += 1
-        m.values_of[key] = m.counter
-        m.nodes[m.counter] = Node(m.counter, "source", "unknown", (), None, None, None, (), key)
+        m.nodes[identity] = Node(identity, "source", "unknown", (), None, None, None, (), key)
     return m.values_of[key]
 
 
@@ -243,7 +243,7 @@ def backward(
             continue
         slot = state.slot(one)
         if slot.status == "clean" and slot.before is not None:
-            m.passed.add((slot.before.site, site, apart(slot.before.turn, event.turn)))
+            m.passed.add(("slot", slot.before.site, site, apart(slot.before.turn, event.turn)))
         state.store[("slot", one)] = slots.fill(slot, event)
 
 
@@ -251,7 +251,7 @@ def _passes(m: Machine, state: State, event: Event) -> None:
     """Remember that this backward went well after the earlier ones of the path."""
     earlier: dict[p.Node, Event] = state.store.get(("backwards", 0), {})
     for first in earlier.values():
-        m.passed.add((first.site, event.site, apart(first.turn, event.turn)))
+        m.passed.add(("graph", first.site, event.site, apart(first.turn, event.turn)))
     if not event.retained:
         state.store[("backwards", 0)] = {**earlier, event.site: event}
 

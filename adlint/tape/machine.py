@@ -62,7 +62,7 @@ class Machine:
     owned: set[int] = field(default_factory=set)
     opaque_owner: bool = False
     reads: set[int] = field(default_factory=set)
-    passed: set[tuple[p.Node, p.Node, int | None]] = field(default_factory=set)
+    passed: set[tuple[str, p.Node, p.Node, int | None]] = field(default_factory=set)
     noted: dict[tuple[Any, ...], Fact] = field(default_factory=dict)
     leaves_of: dict[Key, int] = field(default_factory=dict)
     values_of: dict[Key, int] = field(default_factory=dict)

@@ -29,10 +29,11 @@ def _settled(m: Machine, fact: Fact) -> Fact:
 
     Something between the two, under a condition of its own, prevents it there; nobody knows how the conditions relate.
     """
-    if not fact.causes:
+    family = {"applied-again": "slot", "foreign-applied": "", "doubled": ""}.get(fact.kind, "graph")
+    if not fact.causes or not family:
         return fact
     first = fact.causes[0]
-    if (first.site, fact.event.site, library.apart(first.turn, fact.event.turn)) in m.passed:
+    if (family, first.site, fact.event.site, library.apart(first.turn, fact.event.turn)) in m.passed:
         return replace(fact, definite=False)
     return fact
 
