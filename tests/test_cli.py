@@ -1,0 +1,271 @@
+"""`adlint` from the outside: arguments, exit status, what is printed where, what is written."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from adlint import __version__
+from adlint.catalog import load
+
+ROOT = Path(__file__).resolve().parent.parent
+RULE = load().rules["double-backward"]
+BAD = RULE.bad.replace(f"  # want: {RULE.name}", "")
+LINE = next(number for number, line in enumerate(RULE.bad.split("\n"), 1) if "# want" in line)
+
+
+def adlint(*arguments: str, folder: Path, data: bytes | str = b"", **env: str) -> tuple[int, str, str]:
+    """Run `python -m adlint` in a folder; return exit status, standard output and standard error."""
+    done = subprocess.run(
+        [sys.executable, "-m", "adlint", *arguments],
+        cwd=folder,
+        input=data.encode() if isinstance(data, str) else data,
+        capture_output=True,
+        env={
+            **{key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")},
+            "PYTHONPATH": str(ROOT),
+            "PYTHONIOENCODING": "utf-8",
+            **env,
+        },
+        check=False,
+    )
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "train.py").write_text(BAD)
+    (tmp_path / "good.py").write_text(RULE.good)
+    return tmp_path
+
+
+def test_findings_are_reported(project: Path) -> None:
+    """Exits with 1 and says where."""
+    status, out, err = adlint("check", "--output-format", "concise", folder=project)
+    assert (1, "") == (status, err)
+    assert out.startswith(f"train.py:{LINE}:5: error AD101 double-backward: ")
+    assert out.endswith("Found 1 error (1 fixable with --fix).\n")
+
+
+def test_nothing_found(project: Path) -> None:
+    """Exits with 0 and says so, unless asked to be quiet."""
+    assert (0, "All checks passed!\n", "") == adlint("check", "good.py", folder=project)
+    assert (0, "", "") == adlint("check", "-q", "good.py", folder=project)
+    assert (0, "[]\n", "") == adlint("check", "good.py", "--output-format", "json", folder=project)
+
+
+def test_json_names_files_as_they_were_given(project: Path) -> None:
+    """Keeps absolute paths absolute and relative ones relative."""
+    for path, name in ((".", "train.py"), (str(project), str(project / "train.py")), ("./train.py", "train.py")):
+        status, out, _ = adlint("check", path, "--output-format", "json", folder=project)
+        assert (1, [(name, "double-backward", LINE)]) == (
+            status,
+            [(item["filename"], item["name"], item["location"]["row"]) for item in json.loads(out)],
+        )
+
+
+def test_exit_zero(project: Path) -> None:
+    """Reports and exits with 0."""
+    status, out, _ = adlint("check", "--exit-zero", folder=project)
+    assert (0, True) == (status, "AD101" in out)
+
+
+def test_rules_are_selected(project: Path) -> None:
+    """Takes names, ids and families, from flags and from the configuration."""
+    assert 0 == adlint("check", "--ignore", "double-backward", folder=project)[0]
+    assert 0 == adlint("check", "--select", "AD2,scope", folder=project)[0]
+    assert 1 == adlint("check", "--select", "AD2", "--extend-select", "graph", folder=project)[0]
+    (project / "pyproject.toml").write_text('[tool.adlint.per-file-ignores]\n"train.py" = ["AD101"]\n')
+    assert 0 == adlint("check", folder=project)[0]
+    assert 2 == adlint("check", "--config", "other.toml", folder=project)[0]
+    (project / "other.toml").write_text("")
+    assert 1 == adlint("check", "--config", "other.toml", folder=project)[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("check", "gone.py"), "gone.py: no such file or folder"),
+        (("check", "--select", "dubble-backward"), "did you mean `double-backward`?"),
+        (("check", "--config", "gone.toml"), "gone.toml: cannot be read"),
+        (("check", "--output-format", "xml"), "'xml' is not one of"),
+        (("check", "--fxi"), "--fix"),
+        (("check", "-", "good.py"), "stands alone"),
+        (("rule", "dubble-backward"), "did you mean `double-backward`?"),
+        (("chekc",), "No such command"),
+    ],
+)
+def test_wrong_usage(project: Path, arguments: tuple[str, ...], words: str) -> None:
+    """Exits with 2 and says what is wrong, without a traceback."""
+    status, out, err = adlint(*arguments, folder=project)
+    assert (2, "", True, False) == (status, out, words in err, "Traceback" in err)
+
+
+def test_wrong_settings(project: Path) -> None:
+    """Names file, line and key."""
+    (project / "adlint.toml").write_text("\nslect = []\n")
+    status, out, err = adlint("check", folder=project)
+    assert (2, "") == (status, out)
+    assert err.endswith("adlint.toml:2: `slect`: unknown key; did you mean `select`?\n")
+    assert 1 == err.count("\n")
+
+
+def test_fix(project: Path) -> None:
+    """Writes the mended file, keeps its mode, and exits with 0 if nothing is left."""
+    (project / "train.py").chmod(0o755)
+    status, out, _ = adlint("check", "--fix", folder=project)
+    assert (0, "Fixed 1 problem.\n") == (status, out)
+    assert RULE.good == (project / "train.py").read_text()
+    assert 0o755 == (project / "train.py").stat().st_mode & 0o777
+    assert (0, "All checks passed!\n") == adlint("check", "--fix", folder=project)[:2]
+
+
+def test_fix_follows_links_and_keeps_bytes(project: Path) -> None:
+    """Writes where a link leads; byte order mark, line ends and encoding stay."""
+    data = b"\xef\xbb\xbf" + BAD.replace("\n", "\r\n").encode() + "# é\r\n".encode()
+    (project / "train.py").unlink()
+    (project / "real").mkdir()
+    (project / "real" / "x.py").write_bytes(data)
+    (project / "train.py").symlink_to(project / "real" / "x.py")
+    assert 0 == adlint("check", "--fix", "train.py", folder=project)[0]
+    assert (project / "train.py").is_symlink()
+    good = RULE.good.replace("\n", "\r\n").encode()
+    assert b"\xef\xbb\xbf" + good + "# é\r\n".encode() == (project / "real" / "x.py").read_bytes()
+
+
+def test_diff(project: Path) -> None:
+    """Shows the change, writes nothing, and exits with 1 if there is one."""
+    status, out, err = adlint("check", "--diff", folder=project)
+    assert (1, "adlint: info: would fix 1 problem\n") == (status, err)
+    assert out.startswith("--- train.py\n+++ train.py\n@@ ")
+    assert "\n-    loss.backward()\n" in out
+    assert BAD == (project / "train.py").read_text()
+    subprocess.run(["git", "apply", "-p0"], cwd=project, input=out.encode(), check=True)
+    assert RULE.good == (project / "train.py").read_text()
+    assert (0, "") == adlint("check", "--diff", folder=project)[:2]
+
+
+def test_standard_input(project: Path) -> None:
+    """Lints what it reads under the name it is given; with `--fix` it is a filter."""
+    status, out, _ = adlint("check", "-", "--output-format", "concise", folder=project, data=BAD)
+    assert (1, True) == (status, out.startswith(f"-:{LINE}:5: "))
+    status, out, _ = adlint(
+        "check", "-", "--stdin-filename", "a/b.py", "--output-format", "concise", folder=project, data=BAD
+    )
+    assert (1, True) == (status, out.startswith(f"a/b.py:{LINE}:5: "))
+    status, out, err = adlint("check", "-", "--fix", folder=project, data=BAD)
+    assert (0, RULE.good, "Fixed 1 problem.\n") == (status, out, err)
+    status, out, err = adlint("check", "-", "--fix", folder=project, data="def f(:\n")
+    assert (1, "def f(:\n", True) == (status, out, "AD002" in err)
+    assert 1 == adlint("check", "-", "--diff", folder=project, data=BAD)[0]
+    (project / "adlint.toml").write_text('extend-exclude = ["a/"]')
+    assert (0, BAD) == adlint(
+        "check", "-", "--fix", "--stdin-filename", "a/b.py", "--force-exclude", folder=project, data=BAD
+    )[:2]
+
+
+def test_excluded_files_are_left_out_if_forced(project: Path) -> None:
+    """Does for pre-commit what a search of the folder does by itself."""
+    (project / "adlint.toml").write_text('extend-exclude = ["train.py"]')
+    assert 0 == adlint("check", folder=project)[0]
+    assert 1 == adlint("check", "train.py", folder=project)[0]
+    assert 0 == adlint("check", "train.py", "--force-exclude", folder=project)[0]
+
+
+def test_no_python_files(tmp_path: Path) -> None:
+    """Warns and exits with 0."""
+    status, _, err = adlint("check", folder=tmp_path)
+    assert (0, "adlint: warning: no Python files under the given paths\n") == (status, err)
+
+
+@pytest.mark.parametrize(
+    ("flags", "env", "coloured"),
+    [
+        ((), {}, False),
+        ((), {"FORCE_COLOR": "1"}, True),
+        ((), {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+        (("--color", "always"), {"NO_COLOR": "1"}, True),
+        (("--color", "never"), {"FORCE_COLOR": "1"}, False),
+    ],
+)
+def test_colours(project: Path, flags: tuple[str, ...], env: dict[str, str], coloured: bool) -> None:
+    """Obeys the flag, then NO_COLOR, then FORCE_COLOR, then the terminal."""
+    assert coloured == ("\x1b[" in adlint("check", *flags, folder=project, **env)[1])
+
+
+def test_the_cache(project: Path) -> None:
+    """Gives the same answer without loading the front end, and notices every change."""
+    first = adlint("check", folder=project)
+    os.utime(project / "train.py", (1, 1))
+    again = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "adlint", "check"],
+        cwd=project,
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    assert first[:2] == (again.returncode, again.stdout.decode())
+    assert b"libcst" not in again.stderr
+    assert 0 == adlint("check", "--ignore", "AD101", folder=project)[0]
+    (project / "train.py").write_text(RULE.good)
+    assert 0 == adlint("check", folder=project)[0]
+    for file in (project / ".adlint_cache").glob("*.json"):
+        file.write_text("{broken")
+    assert 0 == adlint("check", folder=project)[0]
+
+
+def test_no_cache(project: Path) -> None:
+    """Leaves nothing behind."""
+    adlint("check", "--no-cache", folder=project)
+    assert not (project / ".adlint_cache").exists()
+
+
+def test_many_files_are_shared_out(project: Path) -> None:
+    """Reports in the order of the paths whatever the workers do."""
+    for number in range(20):
+        (project / f"train{number:02}.py").write_text(BAD)
+    _, out, _ = adlint("check", "--output-format", "json", "--no-cache", folder=project)
+    names = [item["filename"] for item in json.loads(out)]
+    assert ["train.py", *(f"train{number:02}.py" for number in range(20))] == names
+
+
+def test_a_rule_is_explained(project: Path) -> None:
+    """Knows rules by name and id."""
+    status, out, _ = adlint("rule", "AD101", folder=project)
+    assert (0, out) == adlint("rule", "double-backward", folder=project)[:2]
+    assert (0, True, True, False) == (status, RULE.why in out, RULE.good.strip() in out, "{" in out.split("##")[0])
+
+
+def test_the_rules_are_listed(project: Path) -> None:
+    """Has a line for each rule."""
+    _, out, _ = adlint("rules", folder=project)
+    assert list(load().rules) == [line.split()[1] for line in out.splitlines()]
+
+
+def test_version_and_help(project: Path) -> None:
+    """Answers at once."""
+    assert (0, f"adlint {__version__}\n", "") == adlint("--version", folder=project)
+    assert (0, True) == (lambda done: (done[0], "check" in done[1]))(adlint("--help", folder=project))
+    loaded = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "adlint", "--version"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    ).stderr
+    assert not {b"click", b"libcst", b"rich", b"tomllib"} & set(loaded.replace(b"|", b" ").split())
+
+
+def test_the_package_itself_is_cheap_to_import() -> None:
+    """Loads public names when they are used, and only those it has."""
+    script = "import adlint, sys; assert not {'adlint.linter', 'libcst'} & set(sys.modules); from adlint import *; lint"
+    subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True)
+    import adlint as package
+
+    assert "lint" in dir(package)
+    with pytest.raises(AttributeError, match="lnit"):
+        package.lnit  # noqa: B018
