@@ -11,7 +11,7 @@ from adlint.diagnostics import Diagnostic
 def missing_zero_grad(context: Context, rule: Rule) -> list[Diagnostic]:
     """Report a backward that adds to gradients which a step has applied and the next step will apply again."""
     found, seen = [], set()
-    for fact in context.facts.of("applied-again"):
+    for fact in sorted(context.facts.of("applied-again"), key=lambda f: not f.definite):
         step = fact.causes[0]
         uncalled = next((c for c in fact.causes if c.uncalled), None)
         site = uncalled.site if uncalled is not None else fact.event.site
@@ -29,7 +29,7 @@ def missing_zero_grad(context: Context, rule: Rule) -> list[Diagnostic]:
 def foreign_grad(context: Context, rule: Rule) -> list[Diagnostic]:
     """Report a backward whose optimizer is about to apply what another optimizer's loss has left in its parameters."""
     found, seen = [], set()
-    for fact in context.facts.of("foreign-applied"):
+    for fact in sorted(context.facts.of("foreign-applied"), key=lambda f: not f.definite):
         if fact.event.site in seen:
             continue
         seen.add(fact.event.site)

@@ -253,11 +253,11 @@ def _clauses(
         return True
     plan, many = turns(m, state, value, e)
     count = length(m, state, value)
-    before, looping = state.turn, state.looping
+    before, looping, mark = state.turn, state.looping, m.fresh()
     if many:
         state.looping += 1
     for number in range(2 if count is None else count):
-        state.turn = (*before, number)
+        state.turn = (*before, (mark, number))
         turn(state, plan(state, number))
     state.turn, state.looping = before, looping
     return more or count is None

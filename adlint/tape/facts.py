@@ -8,6 +8,8 @@ from adlint import program as p
 from adlint.tape.values import Key
 
 Guard = tuple[Key, bool]
+Turn = tuple[tuple[int, int], ...]
+"""The loops being run, outermost first: which run of a loop, and its how-manieth turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class Event:
     calls: tuple[p.Node, ...]
     guards: frozenset[Guard]
     subject: p.Node | None = None
-    turn: tuple[int, ...] = ()
+    turn: Turn = ()
     object: Key = None
     retained: bool = False
     root: int | None = None

@@ -687,9 +687,9 @@ def _step(m: Machine, state: State, optimizer: Value, given: calls.Arguments, si
     result: Value = NONE
     if closure is not None and closure != NONE:
         many = isinstance(thing, Optimizer) and isinstance(thing.cls, str) and m.profile.role(thing.cls) == "lbfgs"
-        before = state.turn
+        before, mark = state.turn, m.fresh()
         for number in range(2 if many else 1):
-            state.turn = (*before, number) if many else before
+            state.turn = (*before, (mark, number)) if many else before
             scope, state.recording = state.recording, "on"
             result = calls.call(m, state, closure, calls.Arguments(), site)
             state.recording = scope

@@ -13,6 +13,7 @@ from collections.abc import Set
 from dataclasses import dataclass
 
 from adlint import program as p
+from adlint.tape.facts import Turn
 from adlint.tape.values import Key
 
 
@@ -31,7 +32,7 @@ class Node:
     saves: bool | None
     requires_grad: bool | None
     site: p.Node | None
-    turn: tuple[int, ...] = ()
+    turn: Turn = ()
     callee: Key = None
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from adlint import program as p
 from adlint.tape import attributes, slots
-from adlint.tape.facts import Event, Fact, Guard
+from adlint.tape.facts import Event, Fact, Guard, Turn
 from adlint.tape.graph import Node, Walk, ancestors, must_require_grad
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
@@ -243,7 +243,7 @@ def backward(
             continue
         slot = state.slot(one)
         if slot.status == "clean" and slot.before is not None:
-            m.passed.add(("slot", slot.before.site, site, apart(slot.before.turn, event.turn)))
+            m.passed.add((f"slot {one}", slot.before.site, site, apart(slot.before.turn, event.turn)))
         state.store[("slot", one)] = slots.fill(slot, event)
 
 
@@ -263,7 +263,7 @@ def _consumed(m: Machine, state: State, event: Event, walk: Walk) -> bool:
         return False
     for node, first in freed:
         assert first.root is not None
-        same = any(root in event.object or (first.kind != "grad" and root in walk.nodes) for root in first.object)
+        same = _same_loss(m, first, event, walk)
         if not any(must_require_grad(m.nodes, node, root, m.evidence) for root in first.object):
             continue
         if not _stale_tensors(m, node, first, walk):
@@ -281,21 +281,49 @@ def _consumed(m: Machine, state: State, event: Event, walk: Walk) -> bool:
     return False
 
 
+SCALING = frozenset({"*", "/", "+", "-", "neg", "Tensor.clone", "Tensor.mul", "Tensor.div", "[]"})
+
+
+def _same_loss(m: Machine, first: Event, second: Event, walk: Walk) -> bool:
+    """Tell whether two backwards start from one loss: itself, an alias or clone, a function of it, or scaled anew."""
+    if set(first.object) & set(second.object):
+        return True
+    if first.kind == "grad":
+        return False
+    if any(root in walk.nodes for root in first.object):
+        return True
+    if any(root in ancestors(m.nodes, other).nodes for root in second.object for other in first.object):
+        return True
+    return bool({_unscaled(m, n) for n in first.object} & {_unscaled(m, n) for n in second.object})
+
+
+def _unscaled(m: Machine, node: int) -> int:
+    """Return the node that a root is a multiple of."""
+    while len(m.nodes[node].parents) == 1 and m.nodes[node].operation in SCALING:
+        node = m.nodes[node].parents[0]
+    return node
+
+
 def _consumption(m: Machine, node: int, first: Event, event: Event, same: bool) -> str:
     """Name what happened, from the loop turns in which the node was made, freed and met again."""
     level = apart(first.turn, event.turn)
     straight = "consumed-again" if same else "shared-consumed"
     if level is None:
         return straight
-    if len(m.nodes[node].turn) > level:
+    here = event.turn[level]
+    made = m.nodes[node].turn[level : level + 1]
+    if made and made[0][0] == here[0]:
         return "carried-graph"
-    root_before = all(len(m.nodes[root].turn) <= level for root in event.object)
-    return straight if root_before and not same else "stale-forward"
+    before = all(m.nodes[root].turn[level : level + 1] != (here,) for root in event.object)
+    return straight if before and not same else "stale-forward"
 
 
-def apart(first: tuple[int, ...], second: tuple[int, ...]) -> int | None:
+def apart(first: Turn, second: Turn) -> int | None:
     """Return the depth of the loop that turned between two events; None if none did."""
-    return next((depth for depth, (a, b) in enumerate(zip(first, second)) if a != b), None)
+    for depth, (a, b) in enumerate(zip(first, second)):
+        if a != b:
+            return depth if a[0] == b[0] else None
+    return None
 
 
 def _stale_tensors(m: Machine, node: int, first: Event, walk: Walk) -> bool:
@@ -370,9 +398,9 @@ def _apply(m: Machine, state: State, one: int, event: Event, applier: Key, exact
         definite = chained(slot.applied.guards, slot.stale.guards)
         causes = (slot.applied, *slot.fills[:1]) if slot.uncalled is None else (slot.applied, slot.uncalled)
         m.note(state, Fact("applied-again", slot.stale, causes, definite, details=(("leaf", one), ("step", event))))
-    elif slot.foreign is not None and exact and len({b.site for b in slot.fills}) > 1:
+    elif slot.foreign is not None and exact:
         own = slot.fills[-1]
-        if own != slot.foreign[0] and own.site != slot.foreign[0].site:
+        if (own.site, own.calls) != (slot.foreign[0].site, slot.foreign[0].calls):
             definite = chained(slot.foreign[0].guards, own.guards)
             m.note(state, Fact("foreign-applied", own, slot.foreign, definite, details=(("leaf", one), ("step", event))))
     state.store[("slot", one)] = slots.apply(slot, event, applier)

@@ -29,7 +29,8 @@ def _settled(m: Machine, fact: Fact) -> Fact:
 
     Something between the two, under a condition of its own, prevents it there; nobody knows how the conditions relate.
     """
-    family = {"applied-again": "slot", "foreign-applied": "", "doubled": ""}.get(fact.kind, "graph")
+    slot = f"slot {dict(fact.details).get('leaf')}"
+    family = {"applied-again": slot, "foreign-applied": "", "doubled": ""}.get(fact.kind, "graph")
     if not fact.causes or not family:
         return fact
     first = fact.causes[0]

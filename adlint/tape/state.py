@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adlint import program as p
-from adlint.tape.facts import Event, Guard
+from adlint.tape.facts import Event, Guard, Turn
 from adlint.tape.slots import Slot
 from adlint.tape.values import Const, Key, Linear, Object, Ref, Unknown, Value
 
@@ -29,7 +29,7 @@ class State:
     frame: int = 0
     calls: tuple[p.Node, ...] = ()
     functions: tuple[p.Node, ...] = ()
-    turn: tuple[int, ...] = ()
+    turn: Turn = ()
     looping: int = 0
     forwards: int = 0
     muted: int = 0

@@ -157,7 +157,7 @@ def _function(m: Machine, state: State, statement: p.Statement) -> None:
     defaults = tuple(
         None if q.default is None else expressions.evaluate(m, state, q.default) for q in statement.parameters
     )
-    value: Value = Closure(statement, state.frame, defaults)
+    value: Value = Closure(statement, state.frame, defaults, state.store.get(("class", state.frame)))
     for decorator in reversed(statement.decorators):
         value = calls.decorate(m, state, decorator, value)
     state.store[(state.frame, statement.name)] = value
@@ -172,6 +172,7 @@ def _class(m: Machine, state: State, statement: p.Statement) -> list[Outcome]:
         s.store[("parent", frame)] = s.frame
         reference = m.allocate(s, Class(statement, frame, bases))
         s.store[(s.frame, statement.name)] = reference
+        s.store[("class", frame)] = reference
         outer, s.frame = s.frame, frame
 
         def body() -> list[Outcome]:
@@ -183,7 +184,7 @@ def _class(m: Machine, state: State, statement: p.Statement) -> list[Outcome]:
         s.frame = outer
         attributes = {key[1]: v for key, v in s.store.items() if type(key) is tuple and key[0] == frame}
         for name, value in attributes.items():
-            if isinstance(value, Closure) and value.owner is None and value.frame == frame:
+            if isinstance(value, Closure) and value.owner is None:
                 attributes[name] = replace(value, owner=reference)
         annotated = tuple(
             target.id
@@ -311,11 +312,12 @@ def _turns(
 ) -> list[Outcome]:
     outer, guards = state.turn, state.guards
     live, left, broken = [state], [], []
+    mark = m.fresh()
     for number in range(count):
         newest = m.counter
         results: list[Outcome] = []
         for s in live:
-            s.turn = (*outer, number)
+            s.turn = (*outer, (mark, number))
             s.guards = guards
             if number == 1:
                 _widen_changed(m, s, before)
