@@ -9,8 +9,7 @@ The public names are loaded when first used, so that `import adlint` costs nothi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from adlint.catalog import Rule
     from adlint.diagnostics import Diagnostic, Edit, Fix

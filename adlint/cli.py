@@ -7,45 +7,22 @@ What is slow to load is loaded by the command that needs it.
 from __future__ import annotations
 
 import os
-import re
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
 
 from adlint import __version__
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any, NoReturn
+
     import click
 
     from adlint.catalog import Rule
-    from adlint.config import Finder
+    from adlint.config import Finder, Options
     from adlint.diagnostics import Diagnostic
     from adlint.source import Source
-
-
-@dataclass(frozen=True)
-class Options:
-    """The flags of `adlint check`, as they were given."""
-
-    select: tuple[str, ...]
-    extend_select: tuple[str, ...]
-    ignore: tuple[str, ...]
-    possible: bool
-    fix: bool
-    unsafe_fixes: bool
-    diff: bool
-    output_format: str
-    config: str | None
-    stdin_filename: str | None
-    force_exclude: bool
-    no_cache: bool
-    exit_zero: bool
-    color: str
-    quiet: bool
-    verbose: bool
 
 
 def main() -> NoReturn:
@@ -143,7 +120,9 @@ def _version(context: click.Context, parameter: click.Parameter, value: bool) ->
 
 def check(paths: tuple[str, ...], **flags: Any) -> int:
     """Lint, mend if asked, and report; return the exit status."""
-    from adlint.config import ConfigError, Finder, Flags
+    from pathlib import Path
+
+    from adlint.config import ConfigError, Finder, Flags, Options
     from adlint.discovery import MissingPath
 
     options = Options(**flags)
@@ -161,6 +140,8 @@ def check(paths: tuple[str, ...], **flags: Any) -> int:
 
 
 def _check_files(paths: Iterable[str], finder: Finder, options: Options) -> int:
+    from pathlib import Path
+
     from adlint import project
     from adlint.cache import Cache
     from adlint.discovery import discover
@@ -197,6 +178,8 @@ def _check_files(paths: Iterable[str], finder: Finder, options: Options) -> int:
 
 
 def _check_standard_input(finder: Finder, options: Options) -> int:
+    from pathlib import Path
+
     from adlint import linter
     from adlint.discovery import left_out
     from adlint.project import Fixed
@@ -306,9 +289,11 @@ def rule(name: str) -> int:
 
 
 def _explanation(rule: Rule, terms: Mapping[str, str]) -> str:
+    import re
+
     title = re.sub(r"\{(\w+)\}", lambda found: terms.get(found[1], "..."), rule.fix_title or "")
     fix = f"{rule.applicability.value}: {title}" if rule.applicability else "none"
-    bad = re.sub(r"# want: ", "# ", rule.bad)
+    bad = rule.bad.replace("# want: ", "# ")
     parts = [
         f"# {rule.name} ({rule.id})",
         f"{rule.summary[:1].upper()}{rule.summary[1:]}.".replace("..", "."),

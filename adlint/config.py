@@ -42,6 +42,28 @@ class Flags:
 
 
 @dataclass(frozen=True)
+class Options:
+    """The flags of `adlint check`, as they were given."""
+
+    select: tuple[str, ...]
+    extend_select: tuple[str, ...]
+    ignore: tuple[str, ...]
+    possible: bool
+    fix: bool
+    unsafe_fixes: bool
+    diff: bool
+    output_format: str
+    config: str | None
+    stdin_filename: str | None
+    force_exclude: bool
+    no_cache: bool
+    exit_zero: bool
+    color: str
+    quiet: bool
+    verbose: bool
+
+
+@dataclass(frozen=True)
 class Settings:
     """What to report, where to look. All values are checked; patterns are relative to `root`.
 
