@@ -199,7 +199,7 @@ def _check_standard_input(finder: Finder, options: Options) -> int:
         return _report([linter.unreadable(name, error.message, error.position)], {}, 0, options)
     if not (options.fix or options.diff):
         return _report(linter.lint(source, settings, always_parse=True), {name: source}, 0, options)
-    result = linter.fix(source, settings, options.unsafe_fixes)
+    result = linter.fix(source, settings, options.unsafe_fixes, always_parse=True)
     if options.diff:
         sys.stdout.write(Fixed(source, result.text, result.applied, result.remaining).diff())
         return _end_of_diff(len(result.applied), options)

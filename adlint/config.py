@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -82,6 +82,10 @@ class Settings:
     frameworks: tuple[str, ...] = ()
     severity: tuple[tuple[str, str], ...] = ()
     possible: bool = False
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave behind what was worked out from the values when they go to another process."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
 
     @cached_property
     def rules(self) -> Mapping[str, Severity]:

@@ -58,14 +58,16 @@ def lint(source: Source, settings: Settings | None = None, *, always_parse: bool
     return _examine(source, settings or Settings(), always_parse).shown
 
 
-def fix(source: Source, settings: Settings | None = None, unsafe: bool = False) -> FixResult:
+def fix(
+    source: Source, settings: Settings | None = None, unsafe: bool = False, *, always_parse: bool = False
+) -> FixResult:
     """Apply safe (and, if asked, unsafe) fixes until nothing changes.
 
     After each round the text is linted again: a fix whose finding is still there, that brings a finding of any rule, or
     that leaves a text that does not parse, is withdrawn.
     """
     settings = settings or Settings()
-    now = _examine(source, settings, always_parse=False)
+    now = _examine(source, settings, always_parse)
     applied: list[Diagnostic] = []
     refused: set[tuple[str, Span]] = set()
     for _ in range(ROUNDS):

@@ -9,14 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from programs import BAD, GOOD, LINE
 
 from adlint import __version__
 from adlint.catalog import load
 
 ROOT = Path(__file__).resolve().parent.parent
-RULE = load().rules["double-backward"]
-BAD = RULE.bad.replace(f"  # want: {RULE.name}", "")
-LINE = next(number for number, line in enumerate(RULE.bad.split("\n"), 1) if "# want" in line)
 
 
 def adlint(*arguments: str, folder: Path, data: bytes | str = b"", **env: str) -> tuple[int, str, str]:
@@ -40,7 +38,7 @@ def adlint(*arguments: str, folder: Path, data: bytes | str = b"", **env: str) -
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     (tmp_path / "train.py").write_text(BAD)
-    (tmp_path / "good.py").write_text(RULE.good)
+    (tmp_path / "good.py").write_text(GOOD)
     return tmp_path
 
 
@@ -120,7 +118,7 @@ def test_fix(project: Path) -> None:
     (project / "train.py").chmod(0o755)
     status, out, _ = adlint("check", "--fix", folder=project)
     assert (0, "Fixed 1 problem.\n") == (status, out)
-    assert RULE.good == (project / "train.py").read_text()
+    assert GOOD == (project / "train.py").read_text()
     assert 0o755 == (project / "train.py").stat().st_mode & 0o777
     assert (0, "All checks passed!\n") == adlint("check", "--fix", folder=project)[:2]
 
@@ -134,7 +132,7 @@ def test_fix_follows_links_and_keeps_bytes(project: Path) -> None:
     (project / "train.py").symlink_to(project / "real" / "x.py")
     assert 0 == adlint("check", "--fix", "train.py", folder=project)[0]
     assert (project / "train.py").is_symlink()
-    good = RULE.good.replace("\n", "\r\n").encode()
+    good = GOOD.replace("\n", "\r\n").encode()
     assert b"\xef\xbb\xbf" + good + "# é\r\n".encode() == (project / "real" / "x.py").read_bytes()
 
 
@@ -146,7 +144,7 @@ def test_diff(project: Path) -> None:
     assert "\n-    loss.backward()\n" in out
     assert BAD == (project / "train.py").read_text()
     subprocess.run(["git", "apply", "-p0"], cwd=project, input=out.encode(), check=True)
-    assert RULE.good == (project / "train.py").read_text()
+    assert GOOD == (project / "train.py").read_text()
     assert (0, "") == adlint("check", "--diff", folder=project)[:2]
 
 
@@ -159,7 +157,7 @@ def test_standard_input(project: Path) -> None:
     )
     assert (1, True) == (status, out.startswith(f"a/b.py:{LINE}:5: "))
     status, out, err = adlint("check", "-", "--fix", folder=project, data=BAD)
-    assert (0, RULE.good, "Fixed 1 problem.\n") == (status, out, err)
+    assert (0, GOOD, "Fixed 1 problem.\n") == (status, out, err)
     status, out, err = adlint("check", "-", "--fix", folder=project, data="def f(:\n")
     assert (1, "def f(:\n", True) == (status, out, "AD002" in err)
     assert 1 == adlint("check", "-", "--diff", folder=project, data=BAD)[0]
@@ -212,7 +210,7 @@ def test_the_cache(project: Path) -> None:
     assert first[:2] == (again.returncode, again.stdout.decode())
     assert b"libcst" not in again.stderr
     assert 0 == adlint("check", "--ignore", "AD101", folder=project)[0]
-    (project / "train.py").write_text(RULE.good)
+    (project / "train.py").write_text(GOOD)
     assert 0 == adlint("check", folder=project)[0]
     for file in (project / ".adlint_cache").glob("*.json"):
         file.write_text("{broken")
@@ -236,9 +234,10 @@ def test_many_files_are_shared_out(project: Path) -> None:
 
 def test_a_rule_is_explained(project: Path) -> None:
     """Knows rules by name and id."""
+    rule = load().rules["double-backward"]
     status, out, _ = adlint("rule", "AD101", folder=project)
     assert (0, out) == adlint("rule", "double-backward", folder=project)[:2]
-    assert (0, True, True, False) == (status, RULE.why in out, RULE.good.strip() in out, "{" in out.split("##")[0])
+    assert (0, True, True, False) == (status, rule.why in out, rule.good.strip() in out, "{" in out.split("##")[0])
 
 
 def test_the_rules_are_listed(project: Path) -> None:
