@@ -26,7 +26,7 @@ from adlint.source import Source
 ROUNDS = 10
 TOP = Position(1, 1)
 UNREADABLE, FAILED = "unreadable-source", "internal-error"
-WORDS = ("backward", "grad", "inference_mode", ".eval(", ".step(")
+WORDS = ("backward", "autograd", "_grad", ".grad", "inference_mode", ".eval(", ".train(", ".step(")
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ def _shown(source: Source, found: list[Diagnostic], settings: Settings) -> list[
     chosen = [
         replace(item, severity=enabled[item.name]) for item in found if item.name in enabled and item.name not in off
     ]
-    directives = suppressions.find(source)
+    directives = suppressions.find(source, findings=bool(chosen))
     shown, used = suppressions.apply(directives, chosen)
     if not settings.possible:
         shown = [item for item in shown if item.certainty is Certainty.DEFINITE]

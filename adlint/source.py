@@ -6,6 +6,7 @@ ordinary characters. Positions are 1-based lines and columns in code points. Kno
 
 from __future__ import annotations
 
+import codecs
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, field, replace
@@ -130,8 +131,8 @@ def _encoding(data: bytes) -> str:
             except (LookupError, UnicodeError):
                 place = Position(number, len(line[: found.start(1)].decode("utf-8", "replace")) + 1)
                 raise Unreadable(f"unknown encoding `{name}`", place) from None
-            plain = name.lower().replace("_", "-")
-            return "utf-8" if plain == "utf-8" or plain.startswith("utf-8-") else name
+            plain = codecs.lookup(name).name
+            return "utf-8" if plain.startswith("utf-8") else plain
         if not _BLANK.match(line):
             break
     return "utf-8"

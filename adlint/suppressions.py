@@ -21,8 +21,7 @@ from adlint.source import Source
 
 NAME = "unused-suppression"
 
-_ANY = re.compile(r"#\s*adlint\s*:|noqa", re.I)
-_OURS = re.compile(r"#\s*adlint\s*:\s*(?P<verb>[\w-]*)[ \t]*(?P<list>\[(?P<codes>[^\]#]*)\])?(?P<rest>[^#]*)", re.I)
+_OURS = re.compile(r"#\s*adlint\s*:\s*(?P<verb>[\w-]*)[ \t]*(?P<list>\[(?P<codes>[^\]#]*)\])?(?P<rest>[^#]*)")
 _NOQA = re.compile(r"#\s*noqa\b(?P<list>\s*:\s*(?P<codes>[A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?", re.I)
 _WORD = re.compile(r"[^\s,]+")
 _CODE = re.compile(r"AD\d+")
@@ -57,9 +56,11 @@ class Suppression:
         return self.verb == "ignore-file" or diagnostic.span.start.line in self.lines
 
 
-def find(source: Source) -> list[Suppression]:
-    """Return the directives of a text, in their order."""
-    if not _ANY.search(source.text):
+def find(source: Source, findings: bool) -> list[Suppression]:
+    """Return the directives of a text, in their order; without findings, other tools' comments do not matter."""
+    text = source.text
+    theirs = ("noqa" in text or "NOQA" in text) and (findings or _CODE.search(text))
+    if not theirs and "adlint" not in text:
         return []
     comments, statements, head = _layout(source)
     result = []

@@ -147,7 +147,9 @@ def _of_tensor(m: Machine, state: State, value: Ref, thing: Tensor, name: str, s
     if m.profile.method("tensor", name) == "" or name in ("values", "indices", "loss", "logits"):
         if node.kind == "cut":
             return Unknown(("attr", value, name))
-        return library.part(m, state, value, ("attr", name), site)
+        found = library.part(m, state, value, ("attr", name), site)
+        state.store[("member", found)] = (value, name)
+        return found
     return Method(value, name)
 
 

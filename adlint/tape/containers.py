@@ -362,7 +362,10 @@ def assign(m: Machine, state: State, holder: Value, key: Value, value: Value, si
         kept = tuple((k, v) for k, v in thing.items if k != key)
         state.store[holder.id] = Table((*kept, (key, value))[-64:], thing.more)
     elif isinstance(thing, Sequence) and isinstance(holder, Ref):
-        if isinstance(key, Const) and type(key.value) is int and -len(thing.items) <= key.value < len(thing.items):
+        if key == Const(slice(None, None, None)):
+            known = items(m, state, value)
+            state.store[holder.id] = replace(thing, items=tuple(known or (element(m, state, value),)), more=known is None)
+        elif isinstance(key, Const) and type(key.value) is int and -len(thing.items) <= key.value < len(thing.items):
             elements = list(thing.items)
             elements[key.value] = value
             state.store[holder.id] = replace(thing, items=tuple(elements))
@@ -440,6 +443,16 @@ def drop(m: Machine, state: State, holder: Value, key: Value) -> None:
     thing = state.object(holder)
     if isinstance(thing, Table) and isinstance(holder, Ref):
         state.store[holder.id] = Table(tuple((k, v) for k, v in thing.items if k != key), thing.more)
+    elif isinstance(thing, Sequence) and isinstance(holder, Ref):
+        kept = list(thing.items)
+        if isinstance(key, Const) and isinstance(key.value, (int, slice)):
+            try:
+                del kept[key.value]
+            except (IndexError, TypeError):
+                kept = []
+        else:
+            kept = []
+        state.store[holder.id] = replace(thing, items=tuple(kept), more=thing.more and bool(kept))
 
 
 def method(m: Machine, state: State, receiver: Value, name: str, arguments: calls.Arguments, site: p.Node) -> Value:

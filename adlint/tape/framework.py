@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 from adlint import program as p
@@ -62,9 +63,8 @@ def scope_of(m: Machine, state: State, name: str, given: calls.Arguments) -> str
 
 
 def is_foreign(m: Machine, name: str) -> bool:
-    """Tell whether a dotted name belongs to a library that has nothing to do with training."""
-    root = name.split(".")[0]
-    return bool(root) and root not in m.profile.roots and root not in m.local_roots
+    """Tell whether a dotted name belongs to Python's own library, which has nothing to do with training."""
+    return name.split(".")[0] in sys.stdlib_module_names
 
 
 def own(m: Machine, leaves: frozenset[int] | None) -> None:
@@ -524,6 +524,8 @@ def _tensor_method(m: Machine, state: State, receiver: Value, name: str, given: 
     if role == "backward":
         _walk(m, state, "backward", "Tensor.backward", receiver, given, site)
         return NONE
+    if library.is_open(m, state, receiver) and m.profile.method("module", name) == "self":
+        return receiver
     if role == "detach":
         return library.cut(m, state, site)
     if role == "detach_in_place":
@@ -550,7 +552,7 @@ def _tensor_method(m: Machine, state: State, receiver: Value, name: str, given: 
     if role in ("operation", "clone", "grad"):
         return _operation(m, state, "Tensor." + name, replace(given, positional=(receiver, *given.positional)), site)
     if library.is_open(m, state, receiver):
-        return unknown_call(m, state, library.part(m, state, receiver, ("attr", name), site), given, site)
+        return unknown_call(m, state, Unknown(("attr", result_key(receiver), name)), given, site)
     return m.unknown()
 
 
@@ -830,8 +832,16 @@ def foreign_call(m: Machine, state: State, name: str, given: calls.Arguments, si
     return result
 
 
+def result_key(value: Value) -> Key:
+    """Return the key under which the result of an unknown call is known as a network or optimizer."""
+    return ("result", value)
+
+
 def unknown_call(m: Machine, state: State, callee: Value, given: calls.Arguments, site: p.Node) -> Value:
     """Call something of which nothing is known; it may do anything to what it is handed."""
+    if library.is_open(m, state, callee):
+        member = state.store.get(("member", callee))
+        callee = Unknown(result_key(callee) if member is None else ("attr", result_key(member[0]), member[1]))
     key = key_of(callee)
     if isinstance(callee, Unknown) and isinstance(key, tuple) and len(key) == 3 and key[0] == "attr":
         result = _named_method(m, state, key[1], str(key[2]), given, site)
@@ -892,6 +902,7 @@ def _named_method(m: Machine, state: State, base: Key, name: str, given: calls.A
     if m.profile.method("optimizer", name) == "clear":
         m.clears_seen.add(base)
         library.clear(m, state, None, site)
+        library.clear(m, state, frozenset({library.leaf_of(m, base)}), site)
         return NONE
     if m.profile.method("optimizer", name) == "step":
         stepped = next((v for v in given.positional if isinstance(state.object(v), Optimizer)), None)
@@ -913,7 +924,7 @@ def _named_method(m: Machine, state: State, base: Key, name: str, given: calls.A
             state.store[("mode", base)] = name == "train" and not (isinstance(flag, Const) and not flag.value)
         return receiver
     if name in ("parameters", "named_parameters"):
-        m.evidence.add(base)
+        trained(m, base)
         leaves = Leaves(frozenset({library.leaf_of(m, base)}))
         if name == "parameters":
             return leaves

@@ -227,6 +227,8 @@ def backward(
     walk = Walk(
         tuple(dict.fromkeys(n for w in walks for n in w.nodes)), frozenset().union(*(w.leaves for w in walks))
     )
+    m.training_loops.update(mark for mark, _ in state.turn)
+    state.store[("phase", 0)] = m.fresh()
     m.walked.update(walk.nodes)
     m.walked.update(roots)
     if _consumed(m, state, event, walk):
@@ -363,6 +365,8 @@ def step(m: Machine, state: State, optimizer: Value, site: p.Node, subject: p.No
     """Apply the slots that an optimizer owns."""
     thing = state.object(optimizer)
     event = m.event(state, "step", site, subject, object=owner_key(optimizer))
+    state.store[("phase", 0)] = m.fresh()
+    m.training_loops.update(mark for mark, _ in state.turn)
     if isinstance(thing, Optimizer) and thing.leaves is not None:
         owned = expand(m, state, thing.leaves)
         exact = True
@@ -384,12 +388,14 @@ def step(m: Machine, state: State, optimizer: Value, site: p.Node, subject: p.No
 
 def _mark_foreign(m: Machine, state: State, owned: frozenset[int], served: set[Event], event: Event) -> None:
     """Remember, in slots of other optimizers, the backwards that this step was for."""
+    phases = {state.slot(one).phase for one in owned if state.slot(one).fills}
     for one, slot in state.slots():
         if one in owned or slot.status == "clean" or slot.foreign is not None or one not in m.owned:
             continue
+        joint = slot.phase != -1 and slot.phase in phases
         mine = next((b for b in slot.fills if b in served), None)
         if mine is not None:
-            state.store[("slot", one)] = replace(slot, foreign=(mine, event))
+            state.store[("slot", one)] = replace(slot, foreign=(mine, event), joint=joint)
 
 
 def _apply(m: Machine, state: State, one: int, event: Event, applier: Key, exact: bool) -> None:
@@ -400,10 +406,18 @@ def _apply(m: Machine, state: State, one: int, event: Event, applier: Key, exact
         m.note(state, Fact("applied-again", slot.stale, causes, definite, details=(("leaf", one), ("step", event))))
     elif slot.foreign is not None and exact:
         own = slot.fills[-1]
-        if (own.site, own.calls) != (slot.foreign[0].site, slot.foreign[0].calls):
+        apart_from = (own.site, own.calls) != (slot.foreign[0].site, slot.foreign[0].calls)
+        if apart_from and not (slot.joint and _reaches(m, state, own, slot.foreign[1])):
             definite = chained(slot.foreign[0].guards, own.guards)
             m.note(state, Fact("foreign-applied", own, slot.foreign, definite, details=(("leaf", one), ("step", event))))
     state.store[("slot", one)] = slots.apply(slot, event, applier)
+
+
+def _reaches(m: Machine, state: State, backward: Event, step: Event) -> bool:
+    """Tell whether a backward also filled slots that the optimizer of a step owns."""
+    thing = state.object(step.object) if isinstance(step.object, Ref) else None
+    leaves = thing.leaves if isinstance(thing, Optimizer) and thing.leaves is not None else frozenset()
+    return any(leaves & ancestors(m.nodes, root).leaves for root in backward.object)
 
 
 def _unclaimed(m: Machine, state: State) -> frozenset[int]:
@@ -416,7 +430,7 @@ def clear(m: Machine, state: State, leaves: frozenset[int] | None, site: p.Node)
     event = m.event(state, "clear", site)
     wide = _unclaimed(m, state) if leaves is None else expand(m, state, leaves)
     for one in wide:
-        state.store[("slot", one)] = slots.clear(state.slot(one), event)
+        state.store[("slot", one)] = slots.clear(state.slot(one), event, state.store.get(("phase", 0), 0))
         state.store.pop(("alias", one), None)
 
 

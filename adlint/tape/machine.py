@@ -61,6 +61,7 @@ class Machine:
     clears_seen: set[Key] = field(default_factory=set)
     owned: set[int] = field(default_factory=set)
     opaque_owner: bool = False
+    training_loops: set[int] = field(default_factory=set)
     reads: set[int] = field(default_factory=set)
     passed: set[tuple[str, p.Node, p.Node, int | None]] = field(default_factory=set)
     noted: dict[tuple[Any, ...], Fact] = field(default_factory=dict)

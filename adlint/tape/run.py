@@ -163,6 +163,8 @@ def _close(m: Machine, kind: str, named: bool = False) -> None:
                 leaves = event.object
                 if m.opaque_owner or leaves & m.owned or leaves & m.reads or not m.owned:
                     continue
+            elif not any(mark not in m.training_loops for mark, _ in event.turn):
+                continue
             mixed = event.site in backpropagated and not nodes & m.walked
             m.note(
                 State(),

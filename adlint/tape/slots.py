@@ -9,7 +9,7 @@ stale with the next backward; that is harmless until the same optimizer (or manu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adlint.tape.facts import Event
 from adlint.tape.values import Key
@@ -18,7 +18,8 @@ from adlint.tape.values import Key
 @dataclass(frozen=True, slots=True)
 class Slot:
     """The history of one slot since it was last clean. `fills` are the backwards in it; `stale` the first one that added
-    to applied gradients; `foreign` a backward that belonged to another optimizer's step, with that step."""
+    to applied gradients; `foreign` a backward that belonged to another optimizer's step, with that step; `phase` is when
+    it was last cleared, `joint` whether the other optimizer was cleared together with it."""
 
     status: str = "clean"
     fills: tuple[Event, ...] = ()
@@ -30,6 +31,8 @@ class Slot:
     before: Event | None = None
     uncalled: Event | None = None
     read: bool = False
+    phase: int = -1
+    joint: bool = False
 
 
 def fill(slot: Slot, backward: Event) -> Slot:
@@ -46,17 +49,22 @@ def fill(slot: Slot, backward: Event) -> Slot:
             slot.cleared,
             slot.before,
             slot.uncalled,
+            phase=slot.phase,
+            joint=slot.joint,
         )
-    return Slot("filled", fills, foreign=slot.foreign, cleared=slot.cleared, before=slot.before, uncalled=slot.uncalled)
+    return replace(slot, status="filled", fills=fills, read=False)
 
 
 def apply(slot: Slot, step: Event, applier: Key) -> Slot:
     """Return the slot after a step or manual update has used it."""
     if slot.status == "clean":
         return slot
-    return Slot("applied", slot.fills, step, applier, cleared=slot.cleared, before=slot.before)
+    return Slot("applied", slot.fills, step, applier, cleared=slot.cleared, before=slot.before, phase=slot.phase)
 
 
-def clear(slot: Slot, event: Event | None) -> Slot:
-    """Return the slot after a clear; what was applied before is remembered as evidence that the loop does clear."""
-    return Slot(cleared=event, before=slot.applied or slot.before)
+def clear(slot: Slot, event: Event | None, phase: int = -1) -> Slot:
+    """Return the slot after a clear in a phase; what was applied before is remembered as evidence that the loop clears.
+
+    Clears without a backward or step between them are of one phase.
+    """
+    return Slot(cleared=event, before=slot.applied or slot.before, phase=phase)
