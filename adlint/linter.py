@@ -58,6 +58,11 @@ def lint(source: Source, settings: Settings | None = None, *, always_parse: bool
     return _examine(source, settings or Settings(), always_parse).shown
 
 
+def skim(source: Source, settings: Settings) -> list[Diagnostic]:
+    """Return the findings of a text that is not `relevant`: those about its suppression comments."""
+    return _shown(source, [], settings)
+
+
 def fix(
     source: Source, settings: Settings | None = None, unsafe: bool = False, *, always_parse: bool = False
 ) -> FixResult:

@@ -88,7 +88,7 @@ def lint(found: Findings, cache: Cache | None = None) -> dict[str, list[Diagnost
         if file.explicit or linter.relevant(source.text, file.settings.profiles.values()):
             waiting.append((file, data, task))
             continue
-        results[file.path] = _lint(task)
+        results[file.path] = linter.skim(source, file.settings)
         if cache:
             cache.store(file.path, file.explicit, data, file.settings, results[file.path])
     outcomes = _run(_lint, [task for _, _, task in waiting])
