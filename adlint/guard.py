@@ -84,6 +84,8 @@ def _scan(text: str, whole: str, offset: int) -> bool:
             links[-1] += 1
         elif kind == "open":
             links[-1] += 1
+            _count(links[-1], whole, offset + token.start())
+            deep = deep or links[-1] > _DEEP_LINKS
             links.append(0)
             if len(links) > MAX_BRACKETS + 1:
                 _refuse(f"more than {MAX_BRACKETS} nested brackets", whole, offset + token.start())
@@ -105,11 +107,14 @@ def _scan(text: str, whole: str, offset: int) -> bool:
             if len(body) > MAX_BRACKETS and {*body[:2].lower()} & {"f", "t"} and "{" in body:
                 quote = body.index("'") if "'" in body[:3] else body.index('"')
                 deep = _scan(body[quote + 1 : -1], whole, offset + token.start() + quote + 1) or deep
-        if links[-1] > _DEEP_LINKS:
-            deep = True
-            if links[-1] > MAX_LINKS:
-                _refuse(f"an expression of more than {MAX_LINKS} operations", whole, offset + token.start())
+        deep = deep or links[-1] > _DEEP_LINKS
+        _count(links[-1], whole, offset + token.start())
     return deep
+
+
+def _count(links: int, whole: str, offset: int) -> None:
+    if links > MAX_LINKS:
+        _refuse(f"an expression of more than {MAX_LINKS} operations", whole, offset)
 
 
 def _block(blocks: list[list[int]], token: re.Match[str], text: str, whole: str, offset: int) -> bool:
