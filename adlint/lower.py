@@ -5,8 +5,8 @@
     elif d:                     (Branch(Name d, (Pass(),), ()),))
         pass
 
-One walk over the fields that matter; whitespace, comments, type parameters, declarations without a value (`x: T`) and
-the messages of `assert` are left behind. Every node's handle is its tree node, or the first and the last of several.
+One walk over the fields that matter; whitespace, comments, type parameters and messages of `assert` are left behind.
+Every node's handle is its tree node, or the first and the last of several.
 """
 
 from __future__ import annotations

@@ -52,6 +52,12 @@ class Positions:
                 start, end = spans[handle.lpar[-1]][0], spans[handle.rpar[0]][1]
         elif kind in ("FunctionDef", "ClassDef") and handle.decorators:
             start = spans[handle.decorators[0]][0]
+        elif kind == "CompFor":
+            start = spans[handle.whitespace_before][1]
+        elif kind == "Param":
+            last = handle.default or (handle.annotation and handle.annotation.annotation)
+            if last is not None:
+                end = spans[last.rpar[-1] if last.rpar else last][1]
         if self._dropped:
             return self._in_text(start), self._in_text(end)
         return start, end

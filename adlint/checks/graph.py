@@ -57,6 +57,8 @@ def _related(context: Context, first: Event, shared: p.Node | None) -> tuple[Rel
 def _repeat(context: Context, rule: Rule, first: Event, second: Event) -> Fix | None:
     """Drop the repeat where both stand in one block as statements of their own and nothing uses gradients in between."""
     a, b = context.statement(first.site), context.statement(second.site)
+    if second.kind == "grad" and first.kind == "backward" and a is not b:
+        return _keep(context, first, "retain_graph=True", "keep the graph for the second pass")
     if a is b or first.kind != "backward" or second.kind != "backward":
         return None
     if not (_bare(a, first) and _bare(b, second)) or b not in context.block(a):

@@ -58,19 +58,10 @@ def _optimizer(step: Event) -> p.Expression | None:
     site = step.site
     if isinstance(site, p.Augment):
         return site.target
-    if not isinstance(site, p.Call) or not isinstance(site.function, p.Attribute):
-        return None
-    if step.kind == "update":
+    if step.kind == "update" and isinstance(site, p.Call) and isinstance(site.function, p.Attribute):
         receiver = site.function.value
         return receiver.value if isinstance(receiver, p.Attribute) and receiver.attr == "data" else receiver
-    if site.arguments and site.arguments[0].keyword is None and step.subject is not None:
-        return site.arguments[0].value if _hands_over(site) else site.function.value
-    return site.function.value
-
-
-def _hands_over(site: p.Call) -> bool:
-    argument = site.arguments[0].value
-    return isinstance(argument, (p.Name, p.Attribute, p.Subscript)) and "closure" not in str(getattr(argument, "id", ""))
+    return step.subject if isinstance(step.subject, p.Expression) else None
 
 
 def _called(context: Context, event: Event) -> Fix | None:

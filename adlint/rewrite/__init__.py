@@ -18,8 +18,8 @@ import libcst as cst
 
 from adlint import program as ir
 from adlint.diagnostics import Edit, Position
-from adlint.rewrite.naming import Names
 from adlint.positions import Positions
+from adlint.rewrite.naming import Names
 
 _LOOSE = (ir.Boolean, ir.Compare, ir.Conditional, ir.Lambda, ir.Walrus, ir.Yield, ir.Slice, ir.Starred, ir.Opaque)
 _LOOSE_OPERATORS = ("<<", ">>", "&", "^", "|")
@@ -261,12 +261,8 @@ class Rewriter:
     def _consecutive(self, statements: tuple[ir.Statement, ...]) -> None:
         homes = list(dict.fromkeys(self._line_of(statement)[0] or statement.handle for statement in statements))
         body = list(self._homes[homes[0]].body)
-        if homes[-1] in body:
-            span = body[body.index(homes[0]) : body.index(homes[-1]) + 1]
-            # A declaration without a value is no program statement, so that its line in between is no gap.
-            if [node for node in span if node in homes or not _declares(node)] == homes:
-                return
-        raise CannotRewrite("the statements do not follow one another")
+        if homes[-1] not in body or body[body.index(homes[0]) : body.index(homes[-1]) + 1] != homes:
+            raise CannotRewrite("the statements do not follow one another")
 
     def _string_lines(self, statements: tuple[ir.Statement, ...]) -> Iterator[tuple[int, int]]:
         """Yield the strings that go over several lines."""
@@ -369,12 +365,6 @@ def _suites(node: Any) -> Iterator[Any]:
 def _is_docstring(statement: ir.Statement) -> bool:
     value = statement.value if isinstance(statement, ir.Evaluate) else None
     return isinstance(value, ir.Constant) and isinstance(value.value, str)
-
-
-def _declares(node: Any) -> bool:
-    return isinstance(node, cst.SimpleStatementLine) and all(
-        isinstance(small, cst.AnnAssign) and small.value is None for small in node.body
-    )
 
 
 def _one_line(code: str) -> str:

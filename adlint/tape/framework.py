@@ -208,9 +208,9 @@ def _container(m: Machine, state: State, name: str, given: calls.Arguments, site
 
 
 def _parallel(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
-    if not given.positional:
+    if not given.values:
         return Builtin("identity")
-    value = given.positional[0]
+    value = given.values[0]
     if name.endswith(("DataParallel", "DistributedDataParallel", "FullyShardedDataParallel")):
         thing = state.object(value)
         if isinstance(thing, Module):
@@ -682,9 +682,13 @@ def _optimizer_method(m: Machine, state: State, receiver: Value, name: str, give
     return unknown_call(m, state, Unknown(("attr", receiver, name)), replace(given, positional=(receiver, *given.positional)), site)
 
 
-def _step(m: Machine, state: State, optimizer: Value, given: calls.Arguments, site: p.Node) -> Value:
+def _step(
+    m: Machine, state: State, optimizer: Value, given: calls.Arguments, site: p.Node, handed: bool = False
+) -> Value:
     thing = state.object(optimizer)
-    subject = site.function.value if isinstance(site, p.Call) and isinstance(site.function, p.Attribute) else None
+    subject: p.Node | None = None
+    if isinstance(site, p.Call) and isinstance(site.function, p.Attribute):
+        subject = site.arguments[0].value if handed else site.function.value
     closure = given.get(0, "closure")
     result: Value = NONE
     if closure is not None and closure != NONE:
@@ -760,7 +764,7 @@ def step_of(m: Machine, state: State, optimizer: Value, given: calls.Arguments, 
         found = attributes.find(state, thing.cls, "step")
         if found is not None:
             return calls.call(m, state, attributes.bind(m, state, found, optimizer, site), given, site)
-    return _step(m, state, optimizer, given, site)
+    return _step(m, state, optimizer, given, site, handed=True)
 
 
 # ---------------------------------------------------------------- forwards
@@ -772,7 +776,6 @@ def forward(m: Machine, state: State, module: Value, given: calls.Arguments, sit
     assert isinstance(thing, Module)
     outermost = state.forwards == 0
     state.forwards += 1
-    before = m.position
     found = attributes.find(state, thing.cls, "forward") if isinstance(thing.cls, Ref) else None
     if found is not None:
         result = calls.call(m, state, attributes.bind(m, state, found, module, site), given, site)
@@ -788,7 +791,8 @@ def forward(m: Machine, state: State, module: Value, given: calls.Arguments, sit
         if name.rsplit(".", 1)[-1] in ("LSTM", "GRU", "RNN", "MultiheadAttention"):
             result = Tuple((result, _again(m, state, result, site)))
     state.forwards -= 1
-    del before
+    if outermost:
+        m.forwards.append((site, frozenset(library.nodes_in(m, state, result, sources=False))))
     if outermost and thing.training is False and not thing.hooked:
         record(m, state, library.module_leaves(m, state, module), given, result, site)
     return result
@@ -804,7 +808,7 @@ def record(m: Machine, state: State, leaves: frozenset[int], given: calls.Argume
     live = frozenset(one for one in leaves if not state.frozen(one))
     if not nodes or not live:
         return
-    if any(m.nodes[n].requires_grad is not False and m.nodes[n].kind != "source" for v in given.values for n in library.nodes_in(m, state, v)):
+    if any(m.nodes[n].requires_grad for v in given.values for n in library.nodes_in(m, state, v)):
         return
     event = m.event(state, "forward", site, site, object=live)
     m.recorded[min(nodes)] = (event, nodes)
@@ -864,7 +868,8 @@ def unknown_call(m: Machine, state: State, callee: Value, given: calls.Arguments
     sure = True if network is not None and not state.frozen(leaf) else None
     node = m.node(state, "call", "call", tuple(parents), None, site, sure, network if network is not None else key)
     result = library.tensor(m, state, node)
-    if outermost and network is not None and state.store.get(("mode", network)) is False:
+    m.forwards.append((site, frozenset({node})))
+    if outermost and network is not None and network == key and state.store.get(("mode", network)) is False:
         record(m, state, frozenset({leaf}), given, result, site)
     return result
 

@@ -57,6 +57,7 @@ class Machine:
     walked: set[int] = field(default_factory=set)
     escaped: set[int] = field(default_factory=set)
     recorded: dict[int, tuple[Event, frozenset[int]]] = field(default_factory=dict)
+    forwards: list[tuple[p.Node, frozenset[int]]] = field(default_factory=list)
     evidence: set[Key] = field(default_factory=set)
     clears_seen: set[Key] = field(default_factory=set)
     owned: set[int] = field(default_factory=set)

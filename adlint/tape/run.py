@@ -153,7 +153,7 @@ def receiver_class(state: State, receiver: Ref) -> Ref:
 
 def _close(m: Machine, kind: str, named: bool = False) -> None:
     """Note what only the end of a root can tell: forwards in evaluation that nothing backpropagated."""
-    backpropagated = {event.site for event, nodes in m.recorded.values() if nodes & m.walked}
+    backpropagated = {site for site, nodes in m.forwards if nodes & m.walked}
     escaped = m.escaped | {n for one in m.escaped if one in m.nodes for n in ancestors(m.nodes, one).nodes}
     if m.complete and not named:
         for event, nodes in m.recorded.values():
