@@ -18,11 +18,51 @@ from adlint.tape.values import Const, Key, Linear, Object, Ref, Unknown, Value
 CLEAN = Slot()
 
 
+class Store(dict[Any, Any]):
+    """A dictionary that remembers the order of its writes, so that two copies are compared by what they wrote since."""
+
+    __slots__ = ("journal",)
+
+    def __init__(self, content: Store | None = None) -> None:
+        super().__init__(content or {})
+        self.journal: tuple[int, Any, Any] = (0, None, None) if content is None else content.journal
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key, value)
+        self.journal = (self.journal[0] + 1, key, self.journal)
+
+    def __delitem__(self, key: Any) -> None:
+        super().__delitem__(key)
+        self.journal = (self.journal[0] + 1, key, self.journal)
+
+    def pop(self, key: Any, default: Any = None) -> Any:
+        """Remove an entry, if it is there, and return it."""
+        if key in self:
+            self.journal = (self.journal[0] + 1, key, self.journal)
+        return super().pop(key, default)
+
+
+def written(left: Store, right: Store) -> set[Any]:
+    """Return the keys that either of two copies wrote since they were one."""
+    keys: set[Any] = set()
+    a, b = left.journal, right.journal
+    while a is not b:
+        if a[0] >= b[0]:
+            keys.add(a[1])
+            a = a[2]
+        else:
+            keys.add(b[1])
+            b = b[2]
+        if a is None or b is None:
+            return left.keys() | right.keys()
+    return keys
+
+
 @dataclass(slots=True)
 class State:
     """The mutable state of one path; `fork` before going two ways."""
 
-    store: dict[Any, Any] = field(default_factory=dict)
+    store: Store = field(default_factory=Store)
     decisions: dict[Key, bool] = field(default_factory=dict)
     guards: tuple[Guard, ...] = ()
     recording: str | None = "on"
@@ -39,7 +79,7 @@ class State:
     def fork(self) -> State:
         """Return an independent copy."""
         return State(
-            self.store.copy(),
+            Store(self.store),
             self.decisions.copy(),
             self.guards,
             self.recording,
@@ -107,22 +147,13 @@ def differences(left: State, right: State, newest: int, crowded: bool) -> list[A
     """
     result: list[Any] = []
     a, b = left.store, right.store
-    if len(a) < len(b):
-        a, b = b, a
-    get = b.get
-    for key, x in a.items():
-        y = get(key, _ABSENT)
+    for key in written(a, b):
+        x, y = a.get(key, _ABSENT), b.get(key, _ABSENT)
         if x is y or _young(key, newest) or x == y:
             continue
         if not crowded or not _weightless(x, y):
             return None
         result.append(key)
-    if len(b) > len(a) - len(result) or any(key not in a for key in b):
-        for key, y in b.items():
-            if key not in a and not _young(key, newest):
-                if not crowded or not _weightless(_ABSENT, y):
-                    return None
-                result.append(key)
     return result
 
 
