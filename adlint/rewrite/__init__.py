@@ -245,7 +245,7 @@ class Rewriter:
                 homes[node] = block
                 if isinstance(node, cst.SimpleStatementLine):
                     homes.update(dict.fromkeys(node.body, node))
-                else:
+                elif not isinstance(block, cst.SimpleStatementSuite):
                     pending.extend(_suites(node))
         return homes
 
