@@ -139,9 +139,14 @@ def _targets(node: p.Assign) -> Iterator[p.Node]:
         yield from p.walk(target)
 
 
+def trains(context: Context, node: p.Node) -> bool:
+    """Tell whether a backward or step is run somewhere in a part of the program."""
+    return any(part in context.facts.training for part in p.walk(node))
+
+
 def called_names(statements: tuple[p.Statement, ...]) -> set[str]:
     """Return the names of methods and attributes used in statements."""
     return {n.attr for n in p.walk_all(statements) if isinstance(n, p.Attribute)}
 
 
-__all__ = ["Applicability", "CannotRewrite", "Context", "Edit", "Event", "Fix", "called_names", "visible"]
+__all__ = ["Applicability", "CannotRewrite", "Context", "Edit", "Event", "Fix", "called_names", "trains", "visible"]

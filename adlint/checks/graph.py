@@ -6,6 +6,7 @@ from adlint import program as p
 from adlint.catalog import Rule
 from adlint.checks.context import Applicability, CannotRewrite, Context, Edit, Event, Fix, called_names
 from adlint.diagnostics import Diagnostic, Related
+from adlint.tape.facts import Fact
 
 DISTURBING = {"step", "zero_grad", "grad", "clip_grad_norm_", "clip_grad_value_", "unscale_", "item_"}
 
@@ -18,7 +19,7 @@ def double_backward(context: Context, rule: Rule) -> list[Diagnostic]:
         key = "doubles" if fact.kind == "doubled" else "default"
         message = rule.messages[key].format(loss=_loss(context, fact.event), line=context.line(first.site))
         related = _related(context, first, fact.shared)
-        found.append(context.diagnostic(rule, fact, fact.event.site, message, related, _repeat(context, rule, first, fact.event)))
+        found.append(context.diagnostic(rule, fact, fact.event.site, message, related, _repeat(context, fact)))
     return found
 
 
@@ -34,7 +35,7 @@ def shared_backward(context: Context, rule: Rule) -> list[Diagnostic]:
             other=_loss(context, first),
             line=context.line(first.site),
         )
-        fix = _combined(context, rule, first, fact.event)
+        fix = _combined(context, fact)
         found.append(context.diagnostic(rule, fact, fact.event.site, message, _related(context, first, fact.shared), fix))
     return found
 
@@ -54,16 +55,19 @@ def _related(context: Context, first: Event, shared: p.Node | None) -> tuple[Rel
     return tuple(related)
 
 
-def _repeat(context: Context, rule: Rule, first: Event, second: Event) -> Fix | None:
-    """Drop the repeat where both stand in one block as statements of their own and nothing uses gradients in between."""
+def _repeat(context: Context, fact: Fact) -> Fix | None:
+    """Drop the repeat, if it never went through, brings no gradient of its own, and nothing happened in between."""
+    first, second, details = fact.causes[0], fact.event, dict(fact.details)
     a, b = context.statement(first.site), context.statement(second.site)
     if second.kind == "grad" and first.kind == "backward" and a is not b:
         return _keep(context, first, "retain_graph=True", "keep the graph for the second pass")
-    if a is b or first.kind != "backward" or second.kind != "backward":
+    if a is b or first.kind != "backward" or second.kind != "backward" or not _bare(b, second):
         return None
-    if not (_bare(a, first) and _bare(b, second)) or b not in context.block(a):
+    if not details["covered"] or not details["direct"]:
         return None
-    if DISTURBING & called_names(context.between(a, b)):
+    if fact.kind == "consumed-again" and second.site in context.facts.passes:
+        return None
+    if b in context.block(a) and DISTURBING & called_names(context.between(a, b)):
         return None
     try:
         return Fix("drop the repeated backward", Applicability.SAFE, context.rewriter.delete(b))
@@ -75,10 +79,15 @@ def _bare(statement: p.Statement, event: Event) -> bool:
     return isinstance(statement, p.Evaluate) and statement.value is event.site
 
 
-def _combined(context: Context, rule: Rule, first: Event, second: Event) -> Fix | None:
+def _combined(context: Context, fact: Fact) -> Fix | None:
     """Add the losses and backpropagate once, at the place of the second backward."""
+    first, second = fact.causes[0], fact.event
     if first.site is second.site:
+        if dict(fact.details)["direct"]:
+            return None
         return _keep(context, second, "retain_graph=True", "keep the graph for the other losses")
+    if first.kind == "grad" and second.kind == "grad":
+        return None
     if first.kind == "grad":
         return _keep(context, first, "create_graph=True", "keep the graph of the inner gradient")
     a, b = context.statement(first.site), context.statement(second.site)

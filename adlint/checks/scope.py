@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from adlint import program as p
 from adlint.catalog import Rule
-from adlint.checks.context import Applicability, CannotRewrite, Context, Edit, Event, Fix, called_names
+from adlint.checks.context import Applicability, CannotRewrite, Context, Edit, Event, Fix, called_names, trains
 from adlint.diagnostics import Diagnostic
 from adlint.tape.facts import Fact
 
-TRAINING = {"backward", "step", "requires_grad_", "enable_grad"}
+GRADIENTS = {"backward", "requires_grad_", "enable_grad"}
 
 
 def eval_without_no_grad(context: Context, rule: Rule) -> list[Diagnostic]:
@@ -51,7 +51,7 @@ def _outermost_loop(context: Context, site: p.Node) -> p.Statement | None:
         if isinstance(node, (p.Function, p.Class)):
             break
         if isinstance(node, p.Loop):
-            if TRAINING & called_names((node,)):
+            if trains(context, node) or GRADIENTS & called_names((node,)):
                 break
             found = node
     return found
@@ -61,8 +61,10 @@ def _unrecorded(context: Context, site: p.Node, fact: Fact) -> Fix | None:
     function = context.function(site)
     rewriter = context.rewriter
     walked = bool(dict(fact.details).get("walked"))
+    if dict(fact.details).get("mixed") and site is fact.event.site:
+        return None
     try:
-        if function is not None and site is fact.event.site and not walked and _evaluates(function):
+        if function is not None and site is fact.event.site and not walked and _evaluates(context, function):
             name, imports = rewriter.spelling("torch.no_grad", function)
             edits: tuple[Edit, ...] = (*imports, *rewriter.decorate(function, f"@{name}()"))
             return Fix(f"decorate `{function.name}` with `@{name}()`", Applicability.SAFE, edits)
@@ -74,8 +76,8 @@ def _unrecorded(context: Context, site: p.Node, fact: Fact) -> Fix | None:
         return None
 
 
-def _evaluates(function: p.Function) -> bool:
+def _evaluates(context: Context, function: p.Function) -> bool:
     """Tell whether a function does nothing but evaluate."""
     if function.is_async or function.is_generator or function.name in ("__init__", "forward"):
         return False
-    return not TRAINING & called_names(function.body)
+    return not trains(context, function) and not GRADIENTS & called_names(function.body)

@@ -87,6 +87,9 @@ def _cleared(context: Context, step: Event, backward: Event) -> Fix | None:
             return Fix(f"clear `{text}.grad`", Applicability.SAFE, rewriter.insert_after(stepping, f"{text}.grad = None"))
         code = f"{text}.zero_grad()"
         title = f"call `{code}` first"
+        if step.site in backward.calls and visible(context, owner, step.site, backward.site):
+            place = context.statement(backward.site)
+            return Fix(title, Applicability.SAFE, rewriter.insert_before(place, code))
         same = context.function(step.site) is context.function(backward.site)
         if same:
             place = context.in_block_of(backward.site, stepping)

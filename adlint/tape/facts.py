@@ -17,7 +17,8 @@ class Event:
     """Something that happened to the tape at one place on one path.
 
     `kind`: backward, grad, step, clear, update, forward. `calls` are the calls of the program that led there, outermost
-    first. `guards` are the undecided conditions it depends on. `subject` is the expression it happened to.
+    first. `guards` are the undecided conditions it depends on. `subject` is the expression it happened to. Two events of
+    one `moment` have no backward, step or clear between them.
     """
 
     kind: str
@@ -30,6 +31,7 @@ class Event:
     retained: bool = False
     root: int | None = None
     uncalled: bool = False
+    moment: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,10 @@ class Facts:
     """All facts of a program, in the order noted, without repeats."""
 
     found: list[Fact] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    training: set[p.Node] = field(default_factory=set)
+    """The backwards and steps that were run, and the calls that led to them."""
+    passes: set[p.Node] = field(default_factory=set)
+    """The backwards that went through at least once."""
 
     def of(self, kind: str) -> list[Fact]:
         """Return the facts of one kind."""

@@ -222,7 +222,10 @@ def backward(
     roots = tuple(n for n in roots if m.nodes[n].requires_grad is not False)
     if not roots:
         return
-    event = m.event(state, kind, site, subject, retained=retained, root=roots[0], object=roots)
+    now = state.store.get(("moment", 0), 0)
+    later = _moment(m, state)
+    event = m.event(state, kind, site, subject, retained=retained, root=roots[0], object=roots, moment=later)
+    m.facts.training.update((site, *state.calls))
     walks = [ancestors(m.nodes, n, inputs if kind == "grad" else None) for n in roots]
     walk = Walk(
         tuple(dict.fromkeys(n for w in walks for n in w.nodes)), frozenset().union(*(w.leaves for w in walks))
@@ -231,8 +234,9 @@ def backward(
     state.store[("phase", 0)] = m.fresh()
     m.walked.update(walk.nodes)
     m.walked.update(roots)
-    if _consumed(m, state, event, walk):
+    if _consumed(m, state, event, walk, now):
         return
+    m.facts.passes.add(site)
     _passes(m, state, event)
     if not retained and m.profile.consume != "never":
         for n in walk.nodes:
@@ -258,7 +262,13 @@ def _passes(m: Machine, state: State, event: Event) -> None:
         state.store[("backwards", 0)] = {**earlier, event.site: event}
 
 
-def _consumed(m: Machine, state: State, event: Event, walk: Walk) -> bool:
+def _moment(m: Machine, state: State) -> int:
+    """Start a new moment: something has happened to the slots."""
+    state.store[("moment", 0)] = moment = m.fresh()
+    return moment
+
+
+def _consumed(m: Machine, state: State, event: Event, walk: Walk, now: int) -> bool:
     """Note a backward through freed nodes; tell whether PyTorch raises for certain."""
     freed = [(n, e) for n in walk.nodes if (e := state.freed(n)) is not None]
     if not freed:
@@ -272,14 +282,16 @@ def _consumed(m: Machine, state: State, event: Event, walk: Walk) -> bool:
             continue
         kind = _consumption(m, node, first, event, same)
         definite = chained(first.guards, event.guards)
-        m.note(state, Fact(kind, event, (first,), definite, m.nodes[node].site))
+        details = (("covered", _covered(m, first, event)), ("direct", first.moment == now))
+        m.note(state, Fact(kind, event, (first,), definite, m.nodes[node].site, details=details))
         state.crashed = state.crashed or definite
         return definite
     again = [e for n, e in freed if n in e.object]
     if again and all(m.nodes[n].saves is False for n in walk.nodes if m.nodes[n].kind != "leaf"):
         first = again[0]
         if state.turn == first.turn:
-            m.note(state, Fact("doubled", event, (first,), chained(first.guards, event.guards)))
+            details = (("covered", True), ("direct", first.moment == now))
+            m.note(state, Fact("doubled", event, (first,), chained(first.guards, event.guards), details=details))
     return False
 
 
@@ -297,6 +309,13 @@ def _same_loss(m: Machine, first: Event, second: Event, walk: Walk) -> bool:
     if any(root in ancestors(m.nodes, other).nodes for root in second.object for other in first.object):
         return True
     return bool({_unscaled(m, n) for n in first.object} & {_unscaled(m, n) for n in second.object})
+
+
+def _covered(m: Machine, first: Event, second: Event) -> bool:
+    """Tell whether the first backward gave all gradients of the second loss already."""
+    reached = {n for root in first.object for n in ancestors(m.nodes, root).nodes}
+    whole = {_unscaled(m, n) for n in first.object}
+    return all(root in reached or _unscaled(m, root) in whole for root in second.object)
 
 
 def _unscaled(m: Machine, node: int) -> int:
@@ -365,7 +384,8 @@ def step(m: Machine, state: State, optimizer: Value, site: p.Node, subject: p.No
     """Apply the slots that an optimizer owns."""
     thing = state.object(optimizer)
     event = m.event(state, "step", site, subject, object=owner_key(optimizer))
-    state.store[("phase", 0)] = m.fresh()
+    state.store[("phase", 0)] = _moment(m, state)
+    m.facts.training.update((site, *state.calls))
     m.training_loops.update(mark for mark, _ in state.turn)
     if isinstance(thing, Optimizer) and thing.leaves is not None:
         owned = expand(m, state, thing.leaves)
@@ -428,6 +448,7 @@ def _unclaimed(m: Machine, state: State) -> frozenset[int]:
 def clear(m: Machine, state: State, leaves: frozenset[int] | None, site: p.Node) -> None:
     """Clear slots; None for all that an unknown receiver may own."""
     event = m.event(state, "clear", site)
+    _moment(m, state)
     wide = _unclaimed(m, state) if leaves is None else expand(m, state, leaves)
     for one in wide:
         state.store[("slot", one)] = slots.clear(state.slot(one), event, state.store.get(("phase", 0), 0))
