@@ -125,10 +125,14 @@ def fix(files: Iterable[File], results: dict[str, list[Diagnostic]], *, unsafe: 
 def write(fixed: Fixed) -> None:
     """Put the new text in the file's place; raises `OSError`, also if somebody else has changed it meanwhile."""
     path = fixed.source.filename
+    try:
+        data = fixed.source.with_text(fixed.text).encode()
+    except UnicodeEncodeError as error:
+        raise OSError(None, f"the fix has characters that {error.encoding} lacks", path) from None
     with open(path, "rb") as stream:
         if stream.read() != fixed.source.encode():
             raise OSError(None, "the file has changed meanwhile", path)
-    write_atomically(path, fixed.source.with_text(fixed.text).encode())
+    write_atomically(path, data)
 
 
 def _lint(task: _Task) -> list[Diagnostic]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from adlint import fixes
-from adlint.diagnostics import Applicability, Diagnostic, Edit, Fix, Severity, Span
+from adlint.diagnostics import Applicability, Diagnostic, Edit, Fix, Position, Severity, Span
 from adlint.reports import Result
 from adlint.reports.frames import Row
 from adlint.reports.summary import summarise
@@ -16,6 +16,7 @@ from adlint.source import Source
 _SEVERITY = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;36"}
 _BOLD, _GUTTER, _SECOND, _OLD, _NEW = "1", "34", "34", "31", "32"
 _LONGEST_DIFF = 16
+_WHOLE = Span(Position(1, 1), Position(1, 1))  # about the file, not about a place in it
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class _Page:
         kind = self._paint(f"{item.severity.value} {item.code}", style)
         yield f"{place}: {kind} {self._paint(item.name, _BOLD)}{doubt}: {_printable(item.message)}"
         source = result.sources.get(item.filename)
-        if source is None:
+        if source is None or item.span == _WHOLE:
             return
         labels = [_label(item.span, "", True)]
         labels += [_label(r.span, r.message, False) for r in item.related if r.filename == item.filename]

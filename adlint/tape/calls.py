@@ -377,6 +377,16 @@ def enter_scope(state: State, scope: Scope) -> None:
         state.recording = scope.effect
 
 
+def is_neutral(m: Machine, state: State, value: Value) -> bool:
+    """Tell whether a context surely leaves recording alone: one of Python's own, or an object of a known kind."""
+    if isinstance(value, Unknown):
+        return isinstance(value.key, tuple) and value.key[0] == "foreign"
+    thing = state.object(value)
+    if isinstance(thing, Instance):
+        return isinstance(thing.cls, Ref)
+    return not library.is_open(m, state, value)
+
+
 def entered(m: Machine, state: State, value: Value, item: p.ContextItem) -> Value:
     """Return what `with value as x` binds."""
     thing = state.object(value)

@@ -75,6 +75,8 @@ def lookup(m: Machine, state: State, name: str) -> Value:
         return Const("__main__")
     if name in BUILTINS:
         return Builtin(name)
+    if name in m.profile.roots:
+        return Library(name)
     star = store.get((0, "*"))
     if isinstance(star, Library):
         return Library(f"{star.name}.{name}")

@@ -352,12 +352,12 @@ def _stale_tensors(m: Machine, node: int, first: Event, walk: Walk) -> bool:
     record = m.nodes[node]
     if record.saves is not None:
         return record.saves
-    if record.kind in ("part", "source"):
-        return record.kind == "part" or node in first.object
-    if record.kind == "call":
+    if record.kind == "source":
+        return node in first.object
+    if record.kind in ("call", "part"):
         if node in first.object and node in (walk.nodes[0],):
             return True
-        if record.callee not in m.evidence and not any(_inside(record.callee, e) for e in m.evidence):
+        if record.kind == "call" and record.callee not in m.evidence and not any(_inside(record.callee, e) for e in m.evidence):
             return False
         earlier = {n for root in first.object for n in ancestors(m.nodes, root).nodes}
         return any(_direct(m, n, node) for n in earlier) and any(_direct(m, n, node) for n in walk.nodes)

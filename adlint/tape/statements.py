@@ -467,6 +467,8 @@ def _enter(m: Machine, state: State, statement: p.With, items: tuple[p.ContextIt
         if isinstance(value, Scope):
             s.recording = recording
             calls.enter_scope(s, value)
+        elif not calls.is_neutral(m, s, value) and s.recording == "on":
+            s.recording = None
         bound = calls.entered(m, s, value, item)
         for o in m.explore(s, lambda t, b=bound: _bind(m, t, item, b)):  # type: ignore[misc]
             results += _enter(m, o.state, statement, rest) if o.kind == "next" else [o]
