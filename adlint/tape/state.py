@@ -7,6 +7,7 @@ entries. Keys: (frame, name) for names, an int for heap objects, ("freed", node)
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,20 +43,18 @@ class Store(dict[Any, Any]):
         return super().pop(key, default)
 
 
-def written(left: Store, right: Store) -> set[Any]:
-    """Return the keys that either of two copies wrote since they were one."""
-    keys: set[Any] = set()
+def written(left: Store, right: Store) -> Iterator[Any]:
+    """Yield the keys that either of two copies wrote since they were one, the latest first."""
+    seen: set[Any] = set()
     a, b = left.journal, right.journal
     while a is not b:
         if a[0] >= b[0]:
-            keys.add(a[1])
-            a = a[2]
+            key, a = a[1], a[2]
         else:
-            keys.add(b[1])
-            b = b[2]
-        if a is None or b is None:
-            return left.keys() | right.keys()
-    return keys
+            key, b = b[1], b[2]
+        if key not in seen:
+            seen.add(key)
+            yield key
 
 
 @dataclass(slots=True)
