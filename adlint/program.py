@@ -3,8 +3,8 @@
     loss = model(x).mean()          Assign((Name loss),), Call(Attribute(Call(Name model, x), mean)))
     for x in data: ...              Loop(target=Name x, iterable=Name data, test=None, body=(...))
 
-Nodes are frozen and compared by identity; `handle` is the front end's own node and means nothing here. Source positions
-are asked of `Program.span`, which the front end computes when first needed. Knows nothing of frameworks, tapes or rules.
+Nodes are frozen and compared by identity; `handle` is the front end's own node and means nothing here. Positions are
+asked of `Program.span`, which the front end computes when first needed. Knows nothing of frameworks, tapes or rules.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Call(Expression):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Operator(Expression):
-    """A unary (one operand) or binary arithmetic or bit operation; `op` is its token: + - * / // % ** @ << >> & | ^ ~."""
+    """A unary (one operand) or binary arithmetic or bit operation; `op` is its token: + - * / // % ** @ << >> & | ^ ~"""
 
     op: str
     operands: tuple[Expression, ...]
@@ -79,7 +79,10 @@ class Boolean(Expression):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Compare(Expression):
-    """`left op right`; a chain `a < b < c` is lowered to Boolean("and", (a < b, b < c)). `op`: == != < <= > >= is "is not" in "not in"."""
+    """`left op right`, `op` being == != < <= > >= is "is not" in "not in".
+
+    A chain `a < b < c` is lowered to Boolean("and", (a < b, b < c)).
+    """
 
     left: Expression
     op: str

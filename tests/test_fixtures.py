@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import itertools
 import tokenize
+from collections import Counter
 from collections.abc import Iterable
 from functools import cache
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 

@@ -129,7 +129,11 @@ def _binds(function: p.Function, name: str) -> bool:
     for node in p.walk_all(function.body):
         if isinstance(node, p.Assign) and any(isinstance(t, p.Name) and t.id == name for t in _targets(node)):
             return True
-        if isinstance(node, p.Loop) and node.target is not None and any(isinstance(t, p.Name) and t.id == name for t in p.walk(node.target)):
+        if (
+            isinstance(node, p.Loop)
+            and node.target is not None
+            and any(isinstance(t, p.Name) and t.id == name for t in p.walk(node.target))
+        ):
             return True
     return False
 

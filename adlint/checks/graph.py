@@ -36,7 +36,9 @@ def shared_backward(context: Context, rule: Rule) -> list[Diagnostic]:
             line=context.line(first.site),
         )
         fix = _combined(context, fact)
-        found.append(context.diagnostic(rule, fact, fact.event.site, message, _related(context, first, fact.shared), fix))
+        found.append(
+            context.diagnostic(rule, fact, fact.event.site, message, _related(context, first, fact.shared), fix)
+        )
     return found
 
 
@@ -122,9 +124,9 @@ def _root(site: p.Node, event: Event) -> p.Expression | None:
     if not isinstance(site, p.Call) or event.subject is None:
         return None
     inner = event.subject
-    if isinstance(inner, p.Call) and isinstance(inner.function, p.Attribute) and inner.function.attr == "scale":
-        if len(inner.arguments) == 1 and not inner.arguments[0].star:
-            return inner.arguments[0].value
+    scaled = isinstance(inner, p.Call) and isinstance(inner.function, p.Attribute) and inner.function.attr == "scale"
+    if isinstance(inner, p.Call) and scaled and len(inner.arguments) == 1 and not inner.arguments[0].star:
+        return inner.arguments[0].value
     return inner if isinstance(inner, p.Expression) else None
 
 
@@ -136,10 +138,13 @@ def _alike(context: Context, first: p.Node, second: p.Node) -> bool:
     """Tell whether two backward calls differ in nothing but the loss."""
     if not isinstance(first, p.Call) or not isinstance(second, p.Call):
         return False
-    if isinstance(first.function, p.Attribute) and isinstance(second.function, p.Attribute):
-        scaled = [isinstance(f.function.value, p.Call) for f in (first, second)]  # type: ignore[union-attr]
-        if scaled[0] != scaled[1]:
-            return False
+    f, g = first.function, second.function
+    if (
+        isinstance(f, p.Attribute)
+        and isinstance(g, p.Attribute)
+        and isinstance(f.value, p.Call) != isinstance(g.value, p.Call)
+    ):
+        return False
     extra = [[a for a in c.arguments if a.keyword] for c in (first, second)]
     return not extra[0] and not extra[1] and len(first.arguments) == len(second.arguments) <= 1
 

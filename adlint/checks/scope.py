@@ -7,7 +7,7 @@ from pathlib import PurePath
 from adlint import program as p
 from adlint.catalog import Rule
 from adlint.checks.context import Applicability, CannotRewrite, Context, Edit, Event, Fix, called_names, trains
-from adlint.diagnostics import Diagnostic
+from adlint.diagnostics import Diagnostic, Related
 from adlint.tape.facts import Fact
 
 GRADIENTS = {"backward", "requires_grad_", "enable_grad"}
@@ -25,7 +25,7 @@ def eval_without_no_grad(context: Context, rule: Rule) -> list[Diagnostic]:
             continue
         places.add(scope or site)
         fix = _unrecorded(context, site, fact)
-        related = ()
+        related: tuple[Related, ...] = ()
         if site is not fact.event.site:
             related = (context.related("recorded here", fact.event.site),)
         found.append(context.diagnostic(rule, fact, site, rule.message, related, fix))
@@ -78,7 +78,11 @@ def _unrecorded(context: Context, site: p.Node, fact: Fact) -> Fix | None:
             name, imports = rewriter.spelling("torch.no_grad", function)
             edits: tuple[Edit, ...] = (*imports, *rewriter.decorate(function, f"@{name}()"))
             return Fix(f"decorate `{function.name}` with `@{name}()`", Applicability.SAFE, edits)
-        statement = context.statement(site) if walked or site is not fact.event.site else (_outermost_loop(context, site) or context.statement(site))
+        statement = (
+            context.statement(site)
+            if walked or site is not fact.event.site
+            else (_outermost_loop(context, site) or context.statement(site))
+        )
         name, imports = rewriter.spelling("torch.no_grad", statement)
         edits = (*imports, *rewriter.wrap((statement,), f"with {name}():"))
         return Fix(f"wrap it in `with {name}():`", Applicability.SAFE, edits)

@@ -84,12 +84,14 @@ def _cleared(context: Context, step: Event, backward: Event) -> Fix | None:
     rewriter = context.rewriter
     try:
         if step.kind == "update":
-            return Fix(f"clear `{text}.grad`", Applicability.SAFE, rewriter.insert_after(stepping, f"{text}.grad = None"))
+            return Fix(
+                f"clear `{text}.grad`", Applicability.SAFE, rewriter.insert_after(stepping, f"{text}.grad = None")
+            )
         code = f"{text}.zero_grad()"
         title = f"call `{code}` first"
         if step.site in backward.calls and visible(context, owner, step.site, backward.site):
-            place = context.statement(backward.site)
-            return Fix(title, Applicability.SAFE, rewriter.insert_before(place, code))
+            closure = context.statement(backward.site)
+            return Fix(title, Applicability.SAFE, rewriter.insert_before(closure, code))
         same = context.function(step.site) is context.function(backward.site)
         if same:
             place = context.in_block_of(backward.site, stepping)
@@ -100,8 +102,7 @@ def _cleared(context: Context, step: Event, backward: Event) -> Fix | None:
             inner = context.function(backward.site)
             outer = context.function(step.site)
             if inner is not None and (outer in tuple(context.above(inner)) or isinstance(owner, p.Attribute)):
-                place = context.statement(backward.site)
-                return Fix(title, Applicability.SAFE, rewriter.insert_before(place, code))
+                return Fix(title, Applicability.SAFE, rewriter.insert_before(context.statement(backward.site), code))
         return Fix(f"call `{code}` after the step", Applicability.SAFE, rewriter.insert_after(stepping, code))
     except CannotRewrite:
         return None

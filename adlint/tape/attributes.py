@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import calls, library
+from adlint.tape import calls, library, updates
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -213,14 +213,14 @@ def write(m: Machine, state: State, holder: Value, name: str, value: Value, site
     if name in GRADIENTS:
         leaves = library.leaves_behind(m, state, holder)
         if leaves:
-            library.assign_gradient(m, state, leaves, value, site)
+            updates.assign_gradient(m, state, leaves, value, site)
             return
     if name == "requires_grad":
         library.set_requires_grad(m, state, holder, value, site)
         return
     thing = state.object(holder)
     if name == "data" and (isinstance(holder, Leaves) or isinstance(thing, Tensor)):
-        library.update_in_place(m, state, holder, [value], site)
+        updates.update_in_place(m, state, holder, [value], site)
         return
     if isinstance(thing, (Module, Instance, Optimizer, Class)) and isinstance(holder, Ref):
         setter = find(state, thing.cls, name) if not isinstance(thing, Class) and isinstance(thing.cls, Ref) else None

@@ -1,4 +1,4 @@
-"""What a call does: functions, classes and generators of the program are entered; everything else goes to the profile."""
+"""What a call does: functions, classes and generators of the program are entered; the rest goes to the profile."""
 
 from __future__ import annotations
 
@@ -6,7 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from adlint import program as p
-from adlint.tape import attributes, containers, expressions, framework, library, statements
+from adlint.tape import (
+    attributes,
+    builtins,
+    containers,
+    expressions,
+    framework,
+    library,
+    methods,
+    statements,
+    unseen,
+    updates,
+)
 from adlint.tape.machine import Machine, Stopped, in_depth
 from adlint.tape.state import Outcome, State
 from adlint.tape.values import (
@@ -31,7 +42,6 @@ from adlint.tape.values import (
     Tuple,
     Unknown,
     Value,
-    key_of,
 )
 
 
@@ -90,7 +100,9 @@ def call(m: Machine, state: State, function: Value, given: Arguments, site: p.No
     if isinstance(function, Closure):
         return enter(m, state, function, given, site)
     if isinstance(function, Bound):
-        return enter(m, state, function.function, replace(given, positional=(function.receiver, *given.positional)), site)
+        return enter(
+            m, state, function.function, replace(given, positional=(function.receiver, *given.positional)), site
+        )
     if isinstance(function, Partial):
         both = Arguments(
             (*function.arguments, *given.positional),
@@ -99,18 +111,18 @@ def call(m: Machine, state: State, function: Value, given: Arguments, site: p.No
         )
         return call(m, state, function.function, both, site)
     if isinstance(function, Builtin):
-        return containers.builtin(m, state, function.name, given, site)
+        return builtins.builtin(m, state, function.name, given, site)
     if isinstance(function, Library):
         return framework.function(m, state, function.name, given, site)
     if isinstance(function, Method):
-        return framework.method(m, state, function.receiver, function.name, given, site)
+        return methods.method(m, state, function.receiver, function.name, given, site)
     if isinstance(function, Scope):
         return _under_scope(function, given)
     thing = state.object(function)
     if isinstance(thing, Class) and isinstance(function, Ref):
         return instantiate(m, state, function, given, site)
     if isinstance(thing, Module):
-        return framework.forward(m, state, function, given, site)
+        return unseen.forward(m, state, function, given, site)
     if isinstance(thing, (Instance, Optimizer)) and isinstance(thing.cls, Ref):
         found = attributes.find(state, thing.cls, "__call__")
         if found is not None:
@@ -118,8 +130,8 @@ def call(m: Machine, state: State, function: Value, given: Arguments, site: p.No
         if attributes.find(state, thing.cls, "forward") is not None:
             return call(m, state, attributes.read(m, state, function, "forward", site), given, site)
     if isinstance(thing, Instance) and isinstance(thing.cls, str):
-        return framework.method(m, state, function, "__call__", given, site)
-    return framework.unknown_call(m, state, function, given, site)
+        return methods.method(m, state, function, "__call__", given, site)
+    return unseen.unknown_call(m, state, function, given, site)
 
 
 def enter(m: Machine, state: State, closure: Closure, given: Arguments, site: p.Node) -> Value:
@@ -130,7 +142,7 @@ def enter(m: Machine, state: State, closure: Closure, given: Arguments, site: p.
         return given.positional[-1] if given.positional else m.unknown()
     if not in_depth(state, closure):
         library.havoc(m, state, given.values)
-        return framework.opaque(m, state, closure, given, site)
+        return unseen.opaque(m, state, closure, given, site)
     frame = _bind(m, state, closure, given)
     if isinstance(node, p.Function) and node.is_generator:
         return m.allocate(state, Generator(closure, frame, manager=closure.kind == "manager"))
@@ -215,9 +227,7 @@ def _bind(m: Machine, state: State, closure: Closure, given: Arguments) -> int:
     return frame
 
 
-def resume(
-    m: Machine, state: State, value: Value, on_yield: Callable[[State, Value], Value], site: p.Node
-) -> None:
+def resume(m: Machine, state: State, value: Value, on_yield: Callable[[State, Value], Value], site: p.Node) -> None:
     """Run a generator to its end, handing each value it yields to `on_yield` while it is suspended."""
     thing = state.object(value)
     assert isinstance(thing, Generator)
@@ -277,7 +287,8 @@ def instantiate(m: Machine, state: State, cls: Ref, given: Arguments, site: p.No
 def _fields(m: Machine, state: State, reference: Ref, given: Arguments, site: p.Node) -> None:
     """Set the fields of a dataclass."""
     thing = state.object(reference)
-    assert isinstance(thing, (Instance, Module, Optimizer)) and isinstance(thing.cls, Ref)
+    assert isinstance(thing, (Instance, Module, Optimizer))
+    assert isinstance(thing.cls, Ref)
     names = [n for c in reversed(list(attributes.lineage(state, thing.cls))) for n in c.annotated]
     values = dict(thing.attributes)
     for position, name in enumerate(dict.fromkeys(names)):
@@ -351,7 +362,7 @@ def decorate(m: Machine, state: State, decorator: p.Expression, value: Value) ->
 
 
 def _known_decorator(found: Unknown) -> bool:
-    """Tell whether an unknown decorator is one that surely leaves recording alone (registration, caching, command line)."""
+    """Tell whether an unknown decorator surely leaves recording alone (registration, caching, command line)."""
     text = str(found.key)
     return any(word in text for word in ("fixture", "register", "command", "option", "parametrize", "setter", "cache"))
 
@@ -413,7 +424,4 @@ def discarded(m: Machine, state: State, statement: p.Evaluate, value: Value) -> 
             receiver, name = Unknown(value.key[1]), value.key[2]
         if receiver is not None and m.profile.method("optimizer", name) == "clear":
             leaves = library.leaves_behind(m, state, receiver)
-            library.uncalled_clear(m, state, library.expand(m, state, leaves), statement, statement.value)
-
-
-__all__ = ["key_of"]
+            updates.uncalled_clear(m, state, library.expand(m, state, leaves), statement, statement.value)

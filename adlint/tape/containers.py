@@ -6,14 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import attributes, calls, expressions, library
-from adlint.tape.machine import Machine, Stopped
+from adlint.tape import attributes, calls, expressions, library, updates
+from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
-    FALSE,
     NONE,
     TRUE,
-    Builtin,
     Const,
     Counter,
     Generator,
@@ -21,10 +19,7 @@ from adlint.tape.values import (
     Instance,
     Leaves,
     Linear,
-    Method,
     Module,
-    Optimizer,
-    Partial,
     Ref,
     Sequence,
     Table,
@@ -89,7 +84,11 @@ def length(m: Machine, state: State, value: Value) -> int | None:
                     return None
                 return count if count <= 3 else None
             return None
-        known = [n for n in (length(m, state, v) for v in thing.parts[:1 if thing.kind == "enumerate" else None]) if n is not None]
+        known = [
+            n
+            for n in (length(m, state, v) for v in thing.parts[: 1 if thing.kind == "enumerate" else None])
+            if n is not None
+        ]
         return min(known) if known else None
     return None
 
@@ -102,9 +101,7 @@ def _bounded(elements: tuple[Value, ...]) -> int | None:
     return None
 
 
-def turns(
-    m: Machine, state: State, value: Value, site: p.Node | None
-) -> tuple[Callable[[State, int], Value], bool]:
+def turns(m: Machine, state: State, value: Value, site: p.Node | None) -> tuple[Callable[[State, int], Value], bool]:
     """Return how to make the element of the n-th turn, and whether a loop over the value is one over data."""
     thing = state.object(value)
     if isinstance(value, Leaves):
@@ -181,8 +178,10 @@ def concatenate(m: Machine, state: State, op: str, left: Value, right: Value) ->
         if first is not None and second is not None and not isinstance(left, Leaves):
             joined = (*first, *second)
             return Tuple(joined) if isinstance(left, Tuple) else m.allocate(state, Sequence("list", joined))
-        parts = [v for v in (left, right)]
-        leaves = frozenset[int]().union(*(library.leaves_behind(m, state, v) for v in parts if not isinstance(v, Unknown)))
+        parts = [left, right]
+        leaves = frozenset[int]().union(
+            *(library.leaves_behind(m, state, v) for v in parts if not isinstance(v, Unknown))
+        )
         if leaves:
             return Leaves(leaves)
         return m.allocate(state, Sequence("list", tuple(element(m, state, v) for v in parts), True))
@@ -275,7 +274,13 @@ def index(m: Machine, state: State, value: Value, key: Value, site: p.Node) -> V
     if isinstance(thing, Tensor):
         if library.is_open(m, state, value) and isinstance(key, (Const, Unknown, Linear)):
             return library.part(m, state, value, ("item", key_of(key)), site)
-        return library.operation(m, state, _index_operation(m, state, key), [value, key] if library.is_tensorial(m, state, key) else [value], site)
+        return library.operation(
+            m,
+            state,
+            _index_operation(m, state, key),
+            [value, key] if library.is_tensorial(m, state, key) else [value],
+            site,
+        )
     if isinstance(value, Tuple) or isinstance(thing, (Sequence, Module)):
         return _at(m, state, value, key)
     if isinstance(thing, Table):
@@ -364,7 +369,9 @@ def assign(m: Machine, state: State, holder: Value, key: Value, value: Value, si
     elif isinstance(thing, Sequence) and isinstance(holder, Ref):
         if key == Const(slice(None, None, None)):
             known = items(m, state, value)
-            state.store[holder.id] = replace(thing, items=tuple(known or (element(m, state, value),)), more=known is None)
+            state.store[holder.id] = replace(
+                thing, items=tuple(known or (element(m, state, value),)), more=known is None
+            )
         elif isinstance(key, Const) and type(key.value) is int and -len(thing.items) <= key.value < len(thing.items):
             elements = list(thing.items)
             elements[key.value] = value
@@ -373,7 +380,7 @@ def assign(m: Machine, state: State, holder: Value, key: Value, value: Value, si
             state.store[holder.id] = replace(thing, items=(*thing.items, value)[-64:], more=True)
     elif isinstance(thing, Tensor) and isinstance(holder, Ref):
         if m.nodes[thing.node].kind == "leaf":
-            library.update_in_place(m, state, holder, [value], site)
+            updates.update_in_place(m, state, holder, [value], site)
             return
         result = state.object(library.operation(m, state, "[]=", [holder, value], site))
         assert isinstance(result, Tensor)
@@ -382,7 +389,7 @@ def assign(m: Machine, state: State, holder: Value, key: Value, value: Value, si
         state.store[("attribute", holder.key, ("item", key_of(key)))] = value
         library.escape(m, state, [value])
     elif isinstance(holder, Leaves):
-        library.update_in_place(m, state, holder, [value], site)
+        updates.update_in_place(m, state, holder, [value], site)
     elif isinstance(thing, Module) and isinstance(holder, Ref):
         state.store[holder.id] = replace(thing, attributes={**thing.attributes, str(key_of(key)): value})
     elif isinstance(thing, Instance) and isinstance(thing.cls, Ref):
@@ -488,9 +495,11 @@ def method(m: Machine, state: State, receiver: Value, name: str, arguments: call
             state.store[receiver.id] = replace(thing, items=thing.items[::-1])
             return NONE
         return m.unknown()
-    return Unknown(("method", key_of(receiver), name, tuple(key_of(v) for v in given))) if is_plain(receiver) and all(
-        is_plain(v) for v in given
-    ) else m.unknown()
+    return (
+        Unknown(("method", key_of(receiver), name, tuple(key_of(v) for v in given)))
+        if is_plain(receiver) and all(is_plain(v) for v in given)
+        else m.unknown()
+    )
 
 
 def _table_method(
@@ -534,191 +543,3 @@ def _table_method(
         state.store[receiver.id] = Table(())
         return NONE
     return m.unknown()
-
-
-def builtin(m: Machine, state: State, name: str, arguments: calls.Arguments, site: p.Node) -> Value:
-    """Run one of Python's own functions."""
-    given = arguments.positional
-    if name == "range":
-        return m.allocate(state, Counter("range", given))
-    if name in ("enumerate", "zip") and given:
-        return m.allocate(state, Counter(name, given))
-    if name in ("list", "tuple", "set", "sorted", "reversed", "iter", "frozenset"):
-        return _listing(m, state, name, given, site)
-    if name == "dict":
-        return _dict(m, state, given, arguments)
-    if name == "next" and given:
-        return element(m, state, given[0]) if not isinstance(state.object(given[0]), Generator) else m.unknown()
-    if name == "len" and given:
-        known = items(m, state, given[0])
-        if known is not None and not isinstance(given[0], Const) and not isinstance(state.object(given[0]), Counter):
-            return Const(len(known))
-        return Unknown(("len", key_of(given[0])))
-    if name == "sum" and given:
-        return _sum(m, state, given, site)
-    if name in ("min", "max", "abs", "pow", "round", "divmod") and any(
-        library.is_tensorial(m, state, v) for v in given
-    ):
-        return library.operation(m, state, "torch." + name, given, site)
-    if name in ("float", "int", "bool", "str", "repr", "print", "format", "hash", "id", "bytes", "open", "input"):
-        if name == "bool" and given:
-            found = expressions.condition(m, state, given[0])
-            if isinstance(found, bool):
-                return Const(found)
-        if name in ("float", "int", "str") and given and isinstance(given[0], Const):
-            try:
-                return Const({"float": float, "int": int, "str": str}[name](given[0].value))
-            except (TypeError, ValueError):
-                return m.unknown()
-        if name == "int" and given and isinstance(given[0], (Linear, Unknown)):
-            return given[0]
-        if given and isinstance(given[0], Unknown) and name in ("float", "int", "str", "bool"):
-            return Unknown((name, given[0].key))
-        return m.unknown()
-    if name == "getattr" and len(given) >= 2:
-        return attributes.attribute_of(m, state, given[0], given[1], given[2] if len(given) > 2 else None, site)
-    if name == "setattr" and len(given) == 3:
-        if isinstance(given[1], Const) and isinstance(given[1].value, str):
-            attributes.write(m, state, given[0], given[1].value, given[2], site)
-        return NONE
-    if name == "hasattr" and len(given) == 2:
-        return attributes.has(m, state, given[0], given[1])
-    if name == "isinstance" and len(given) == 2:
-        return _isinstance(m, state, given[0], given[1])
-    if name == "callable":
-        return Unknown(("callable", key_of(given[0]))) if given and isinstance(given[0], Unknown) else TRUE
-    if name == "super":
-        return calls.super_of(m, state, given)
-    if name in ("map", "filter") and len(given) > 1:
-        plan, _ = turns(m, state, given[1], site)
-        count = length(m, state, given[1])
-        mapped = []
-        for n in range(2 if count is None else count):
-            item = plan(state, n)
-            called = calls.call(m, state, given[0], calls.Arguments((item,)), site) if given[0] != NONE else item
-            mapped.append(called if name == "map" else item)
-        return m.allocate(state, Sequence("list", tuple(mapped), count is None))
-    if name in ("any", "all") and given:
-        known = items(m, state, given[0])
-        if known is not None:
-            found = [expressions.condition(m, state, v) for v in known]
-            if all(isinstance(f, bool) for f in found):
-                return Const(any(found) if name == "any" else all(found))
-        return Unknown((name, key_of(given[0]))) if is_plain(given[0]) else m.unknown()
-    if name == "type" and len(given) == 1:
-        thing = state.object(given[0])
-        if isinstance(thing, (Instance, Module, Optimizer)) and isinstance(thing.cls, Ref):
-            return thing.cls
-        return Unknown(("type", key_of(given[0])))
-    if name in ("exit",):
-        raise Stopped
-    if name in ("property", "staticmethod", "classmethod") and given:
-        return calls.mark(given[0], name)
-    if name == "vars" and given:
-        return Unknown(("vars", key_of(given[0])))
-    return m.unknown()
-
-
-def _listing(m: Machine, state: State, name: str, given: tuple[Value, ...], site: p.Node) -> Value:
-    if not given:
-        return Tuple(()) if name == "tuple" else m.allocate(state, Sequence("list", ()))
-    value = given[0]
-    if isinstance(value, Leaves) or isinstance(state.object(value), Module):
-        return value
-    if isinstance(state.object(value), Generator):
-        collected: list[Value] = []
-
-        def on_yield(s: State, item: Value) -> Value:
-            collected.append(item)
-            return NONE
-
-        calls.resume(m, state, value, on_yield, site)
-        return m.allocate(state, Sequence("list", tuple(collected), True))
-    if isinstance(value, Unknown):
-        return Unknown(("list", value.key))
-    known = items(m, state, value)
-    if known is not None:
-        if name == "reversed":
-            known.reverse()
-        return Tuple(tuple(known)) if name == "tuple" else m.allocate(state, Sequence("list", tuple(known)))
-    thing = state.object(value)
-    if isinstance(thing, Sequence):
-        return m.allocate(state, Sequence("list", thing.items, True))
-    plan, _ = turns(m, state, value, site)
-    return m.allocate(state, Sequence("list", (plan(state, 0), plan(state, 1)), True))
-
-
-def _dict(m: Machine, state: State, given: tuple[Value, ...], arguments: calls.Arguments) -> Value:
-    table: list[tuple[Value, Value]] = []
-    more = False
-    for value in given:
-        thing = state.object(value)
-        if isinstance(thing, Table):
-            table += thing.items
-            more = more or thing.more
-            continue
-        known = items(m, state, value)
-        for item in known if known is not None else [element(m, state, value)]:
-            if isinstance(item, Tuple) and len(item.items) == 2:
-                table.append((item.items[0], item.items[1]))
-            else:
-                more = True
-        more = more or known is None
-    table += [(Const(k), v) for k, v in arguments.keywords]
-    return m.allocate(state, Table(tuple(table), more))
-
-
-def _sum(m: Machine, state: State, given: tuple[Value, ...], site: p.Node) -> Value:
-    value = given[0]
-    thing = state.object(value)
-    parts: list[Value]
-    if isinstance(thing, Sequence):
-        parts = list(thing.items)
-    elif isinstance(value, Tuple):
-        parts = list(value.items)
-    elif isinstance(thing, Tensor):
-        return library.operation(m, state, "torch.sum", [value], site)
-    elif isinstance(value, Unknown):
-        return Unknown(("sum", value.key))
-    else:
-        parts = [element(m, state, value)]
-    tensors = [v for v in parts if library.is_tensorial(m, state, v)]
-    if tensors:
-        return library.operation(m, state, "+", [*parts, *given[1:]], site)
-    return m.unknown()
-
-
-_TENSORS = ("torch.Tensor", "torch.FloatTensor", "torch.autograd.Variable")
-
-
-def _isinstance(m: Machine, state: State, value: Value, cls: Value) -> Value:
-    name = getattr(cls, "name", "")
-    thing = state.object(value)
-    if isinstance(cls, Tuple):
-        found = [_isinstance(m, state, value, one) for one in cls.items]
-        if TRUE in found:
-            return TRUE
-        if all(f == FALSE for f in found):
-            return FALSE
-    elif isinstance(value, Unknown) or (isinstance(thing, Tensor) and library.is_open(m, state, value)):
-        return Unknown(("isinstance", key_of(value), key_of(cls)))
-    elif name in _TENSORS:
-        return Const(isinstance(thing, Tensor) or isinstance(value, Leaves))
-    elif isinstance(cls, Builtin) and isinstance(value, (Const, Linear)):
-        kinds = {"float": float, "int": int, "str": str, "bool": bool, "dict": dict, "list": list, "tuple": tuple}
-        if cls.name in kinds:
-            return Const(isinstance(value.value if isinstance(value, Const) else 0, kinds[cls.name]))
-    elif isinstance(cls, Builtin):
-        return Const(
-            (cls.name == "dict" and isinstance(thing, Table))
-            or (cls.name == "tuple" and isinstance(value, Tuple))
-            or (cls.name == "list" and isinstance(thing, Sequence) and thing.kind == "list")
-        )
-    elif name == "torch.nn.Module":
-        return Const(isinstance(thing, Module))
-    elif isinstance(thing, (Instance, Module, Optimizer)) and isinstance(thing.cls, Ref) and isinstance(cls, Ref):
-        return Const(any(c is state.object(cls) for c in attributes.lineage(state, thing.cls)))
-    return Unknown(("isinstance", key_of(value), key_of(cls)))
-
-
-__all__ = ["Method", "Partial"]

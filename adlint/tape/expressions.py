@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import attributes, calls, containers, library
+from adlint.tape import attributes, calls, containers, library, updates
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
     FALSE,
     NONE,
     TRUE,
-    Bound,
     Builtin,
-    Class,
     Closure,
     Const,
     Generator,
     Gradient,
-    Instance,
     Key,
     Leaves,
     Library,
     Linear,
-    Method,
-    Module,
-    Optimizer,
-    Partial,
     Ref,
-    Scope,
     Sequence,
-    Super,
     Table,
     Tensor,
     Tuple,
@@ -41,13 +33,7 @@ from adlint.tape.values import (
     key_of,
 )
 
-BUILTINS = frozenset(
-    """abs all any bool bytes callable dict divmod enumerate filter float format frozenset getattr globals hasattr hash id
-    input int isinstance issubclass iter len list map max min next object open ord pow print property range repr reversed
-    round set setattr sorted staticmethod classmethod str sum super tuple type vars zip Exception ValueError RuntimeError
-    TypeError KeyError StopIteration KeyboardInterrupt NotImplementedError AssertionError __import__ locals exit
-    NotImplemented delattr chr slice memoryview dir FileNotFoundError OSError ImportError""".split()
-)
+BUILTINS = frozenset(name for name in dir(builtins) if not name.startswith("_")) | {"__import__"}
 
 
 def evaluate(m: Machine, state: State, expression: p.Expression) -> Value:
@@ -181,7 +167,7 @@ def condition(m: Machine, state: State, value: Value) -> bool | tuple[Key, bool]
     if isinstance(thing, (Sequence, Table)):
         if thing.items:
             return True
-        return ("truth", value) if False else (False if not thing.more else (("truth", value), True))
+        return (("truth", value), True) if thing.more else False
     if isinstance(thing, Tensor) or isinstance(value, Gradient):
         return ("truth", value), True
     return True
@@ -199,8 +185,7 @@ def _undecided(state: State, key: Key) -> bool | tuple[Key, bool]:
         key = ("truth", key)
     elif key[0] == "none" and state.decisions.get(("truth", key[1])) is True:
         return False
-    known = state.decisions.get(key)
-    return (key, True) if known is None else (key, True)
+    return key, True
 
 
 def _equal(state: State, key: Key) -> bool | tuple[Key, bool]:
@@ -211,9 +196,10 @@ def _equal(state: State, key: Key) -> bool | tuple[Key, bool]:
     key = ("eq", left, right)
     if isinstance(right, Const):
         for other, arm in state.decisions.items():
-            if arm and isinstance(other, tuple) and len(other) == 3 and other[0] == "eq" and other[1] == left:
-                if isinstance(other[2], Const) and other[2] != right:
-                    return False
+            if not (arm and isinstance(other, tuple) and len(other) == 3 and other[:2] == ("eq", left)):
+                continue
+            if isinstance(other[2], Const) and other[2] != right:
+                return False
     return key, True
 
 
@@ -306,7 +292,9 @@ def _relation(m: Machine, state: State, left: Value, op: str, right: Value, site
             left, right = right, left
         if isinstance(left, (Const, Unknown, Linear)) and isinstance(right, (Const, Unknown, Linear)):
             first = left if isinstance(left, Linear) else key_of(left)
-            return TRUE if left == right else Unknown(("eq", first, right if isinstance(right, Const) else key_of(right)))
+            return (
+                TRUE if left == right else Unknown(("eq", first, right if isinstance(right, Const) else key_of(right)))
+            )
         if right == NONE:
             return _identical(m, state, left, right)
         return TRUE if left == right and not isinstance(left, Ref) else Unknown(("eq", key_of(left), key_of(right)))
@@ -484,7 +472,7 @@ def store(m: Machine, state: State, target: p.Expression, value: Value) -> None:
         parts = target.elements
         star = next((i for i, part in enumerate(parts) if isinstance(part, p.Starred)), None)
         values = containers.unpack(m, state, value, len(parts), star, target)
-        for part, item in zip(parts, values):
+        for part, item in zip(parts, values, strict=False):
             store(m, state, part.value if isinstance(part, p.Starred) else part, item)
     elif isinstance(target, p.Starred):
         store(m, state, target.value, value)
@@ -497,7 +485,7 @@ def augment(m: Machine, state: State, statement: p.Augment) -> None:
     value = evaluate(m, state, statement.value)
     thing = state.object(held)
     if isinstance(held, Leaves) or (isinstance(thing, Tensor) and m.nodes[thing.node].kind == "leaf"):
-        library.update_in_place(m, state, held, [value], statement)
+        updates.update_in_place(m, state, held, [value], statement)
         if isinstance(held, Leaves) or state.recording != "on":
             return
     if isinstance(held, Gradient):
@@ -508,7 +496,8 @@ def augment(m: Machine, state: State, statement: p.Augment) -> None:
     result = operate(m, state, statement.op, [held, value], statement)
     if isinstance(thing, Tensor) and isinstance(state.object(result), Tensor):
         fresh = state.object(result)
-        assert isinstance(fresh, Tensor) and isinstance(held, Ref)
+        assert isinstance(fresh, Tensor)
+        assert isinstance(held, Ref)
         state.store[held.id] = replace(thing, node=fresh.node)
         result = held
     store(m, state, target, result)
@@ -556,5 +545,3 @@ _EVALUATE: dict[type, Callable[[Machine, State, p.Expression], Value]] = {
     p.Await: _await,
     p.Opaque: _opaque,
 }
-
-__all__ = ["Bound", "Class", "Instance", "Method", "Module", "Optimizer", "Partial", "Scope", "Super", "evaluate"]

@@ -16,9 +16,9 @@ Turn = tuple[tuple[int, int], ...]
 class Event:
     """Something that happened to the tape at one place on one path.
 
-    `kind`: backward, grad, step, clear, update, forward. `calls` are the calls of the program that led there, outermost
-    first. `guards` are the undecided conditions it depends on. `subject` is the expression it happened to. Two events of
-    one `moment` have no backward, step or clear between them.
+    `kind`: backward, grad, step, clear, update, forward. `calls` are the calls of the program that led there,
+    outermost first. `guards` are the undecided conditions it depends on. `subject` is the expression it happened to.
+    Two events of one `moment` have no backward, step or clear between them.
     """
 
     kind: str

@@ -45,7 +45,7 @@ class Walk:
 
 
 def ancestors(nodes: dict[int, Node], root: int, stop: frozenset[int] | None = None) -> Walk:
-    """Collect the ancestors of `root` that may require grad. With `stop`, only what lies on a way to one of these nodes."""
+    """Collect the ancestors of `root` that may require grad; with `stop`, what lies on a way to one of these nodes."""
     seen: dict[int, None] = {}
     stack = [root]
     while stack:

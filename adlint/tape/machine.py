@@ -1,7 +1,7 @@
 """The machine that a program runs on: identities, nodes, facts, and the exploration of paths.
 
-Evaluation is written in direct style on one state. Where it has to go several ways it asks `Machine.branch`, and `explore`
-runs the piece again for every other way; what was allocated or computed before the fork is replayed, not redone.
+Evaluation is written in direct style on one state. Where it has to go several ways it asks `Machine.branch`, and
+`explore` runs the piece again for every other way; what was allocated or computed before the fork is replayed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from adlint import program as p
 from adlint.catalog import Profile
-from adlint.tape.facts import Event, Fact, Facts, Guard
+from adlint.tape.facts import Event, Fact, Facts
 from adlint.tape.graph import Node
 from adlint.tape.state import Outcome, State
 from adlint.tape.values import Closure, Key, Linear, Object, Ref, Unknown, Value
@@ -111,7 +111,7 @@ class Machine:
             while pending:
                 prefix = pending.pop()
                 self.trail, self.position = list(prefix), 0
-                current = state.fork() if pending or prefix else state.fork()
+                current = state.fork()
                 try:
                     outcomes.append(Outcome(current, "next", action(current)))
                 except Stopped as stop:
@@ -169,9 +169,7 @@ class Machine:
                     requires_grad = True
                 elif kind != "call" and not tracked:
                     kind, requires_grad = "cut", False
-        self.nodes[identity] = Node(
-            identity, kind, operation, parents, saves, requires_grad, site, state.turn, callee
-        )
+        self.nodes[identity] = Node(identity, kind, operation, parents, saves, requires_grad, site, state.turn, callee)
         return identity
 
     def tracks(self, state: State, node: int) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from adlint import program as p
 from adlint.catalog import Profile
-from adlint.tape import attributes, calls, library, statements
+from adlint.tape import attributes, calls, library, passes, statements
 from adlint.tape.facts import Fact, Facts
 from adlint.tape.graph import ancestors
 from adlint.tape.machine import FUEL, Exhausted, Machine, Stopped
@@ -34,7 +34,7 @@ def _settled(m: Machine, fact: Fact) -> Fact:
     if not fact.causes or not family:
         return fact
     first = fact.causes[0]
-    if (family, first.site, fact.event.site, library.apart(first.turn, fact.event.turn)) in m.passed:
+    if (family, first.site, fact.event.site, passes.apart(first.turn, fact.event.turn)) in m.passed:
         return replace(fact, definite=False)
     return fact
 
@@ -105,9 +105,7 @@ def _root(m: Machine, state: State, value: Value) -> None:
 
 def _construct(m: Machine, state: State, cls: Ref, thing: Class) -> tuple[State, Value] | None:
     try:
-        outcomes = m.explore(
-            state, lambda s: calls.instantiate(m, s, cls, calls.Arguments((), (), True), thing.node)
-        )
+        outcomes = m.explore(state, lambda s: calls.instantiate(m, s, cls, calls.Arguments((), (), True), thing.node))
     except Exhausted:
         return None
     for outcome in outcomes:
@@ -118,7 +116,12 @@ def _construct(m: Machine, state: State, cls: Ref, thing: Class) -> tuple[State,
 
 
 def _call(
-    m: Machine, state: State, function: Closure, node: p.Function, receiver: Value | None = None, owner: Class | None = None
+    m: Machine,
+    state: State,
+    function: Closure,
+    node: p.Function,
+    receiver: Value | None = None,
+    owner: Class | None = None,
 ) -> None:
     """Run a function that nobody in the program calls, with arguments of which nothing is known."""
     m.fuel = FUEL
@@ -130,9 +133,7 @@ def _call(
             state.recording = "off"
     positional = () if receiver is None else (receiver,)
     try:
-        outcomes = m.explore(
-            state, lambda s: calls.call(m, s, function, calls.Arguments(positional, (), True), node)
-        )
+        outcomes = m.explore(state, lambda s: calls.call(m, s, function, calls.Arguments(positional, (), True), node))
     except (Exhausted, Stopped):
         m.complete = False
         outcomes = []
@@ -168,9 +169,8 @@ def _close(m: Machine, kind: str, named: bool = False) -> None:
             mixed = event.site in backpropagated and not nodes & m.walked
             m.note(
                 State(),
-                Fact("recorded-in-eval", event, (), True, details=(("mixed", mixed), ("walked", bool(nodes & m.walked)))),
+                Fact(
+                    "recorded-in-eval", event, (), True, details=(("mixed", mixed), ("walked", bool(nodes & m.walked)))
+                ),
             )
     m.recorded = {}
-
-
-__all__ = ["run"]

@@ -17,9 +17,12 @@ from adlint.tape.values import Key
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """The history of one slot since it was last clean. `fills` are the backwards in it; `stale` the first one that added
-    to applied gradients; `foreign` a backward that belonged to another optimizer's step, with that step; `phase` is when
-    it was last cleared, `joint` whether the other optimizer was cleared together with it."""
+    """The history of one slot since it was last clean.
+
+    `fills` are the backwards in it; `stale` the first one that added to applied gradients; `foreign` a backward that
+    belonged to another optimizer's step, with that step; `phase` is when it was last cleared, `joint` whether the other
+    optimizer was cleared together with it.
+    """
 
     status: str = "clean"
     fills: tuple[Event, ...] = ()

@@ -203,14 +203,18 @@ def _absorb(kept: Outcome, other: Outcome, newest: int, crowded: bool) -> bool:
 
 def _alike(kept: Outcome, other: Outcome, newest: int) -> bool:
     plain = (Const, Unknown, Linear)
-    return isinstance(kept.value, plain) and isinstance(other.value, plain) and not any(
-        isinstance(v, Const) and (v.value is None or isinstance(v.value, bool)) for v in (kept.value, other.value)
+    return (
+        isinstance(kept.value, plain)
+        and isinstance(other.value, plain)
+        and not any(
+            isinstance(v, Const) and (v.value is None or isinstance(v.value, bool)) for v in (kept.value, other.value)
+        )
     )
 
 
 def _common(left: tuple[Guard, ...], right: tuple[Guard, ...]) -> tuple[Guard, ...]:
     size = 0
-    for a, b in zip(left, right):
+    for a, b in zip(left, right, strict=False):
         if a != b:
             break
         size += 1

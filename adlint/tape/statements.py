@@ -1,7 +1,7 @@
 """How statements run: blocks over several paths at once, branches, loops in two turns, contexts, exceptions.
 
-    for x in data:            turn 1 and turn 2 with different elements; what goes wrong between one turn and the next
-        ...                   goes wrong between these two
+for x in data:            turn 1 and turn 2 with different elements; what goes wrong between one turn and the next
+    ...                   goes wrong between these two
 """
 
 from __future__ import annotations
@@ -15,21 +15,15 @@ from adlint.tape.machine import ROOM, Machine, Stopped
 from adlint.tape.state import Outcome, State, join
 from adlint.tape.values import (
     NONE,
-    Builtin,
     Class,
     Closure,
     Const,
-    Counter,
     Generator,
     Instance,
-    Leaves,
     Library,
-    Linear,
     Module,
     Optimizer,
-    Ref,
     Scope,
-    Sequence,
     Unknown,
     Value,
 )
@@ -488,7 +482,6 @@ def _managed(
 ) -> list[Outcome]:
     """Run a context manager of the program's own: its generator, with the body of the `with` at its yield."""
     frame, callers, functions = state.frame, state.calls, state.functions
-    ended: dict[int, Outcome] = {}
 
     def on_yield(s: State, element: Value) -> Value:
         inner = (s.frame, s.calls, s.functions, s.statement)
@@ -576,5 +569,3 @@ _RUN: dict[type, Callable[..., list[Outcome]]] = {
     p.With: _with,
     p.Try: _try,
 }
-
-__all__ = ["block", "run", "Builtin", "Counter", "Leaves", "Linear", "Ref", "Sequence"]

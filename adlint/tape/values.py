@@ -1,8 +1,8 @@
 """Abstract values and heap objects: what a name can stand for while a program runs on the tape.
 
-Values are immutable and compared structurally. Things with identity (tensors, modules, optimizers, lists, instances) are
-heap objects: a `Ref` names one, and the state maps the reference to the object as it is on that path. An `Unknown` has a
-structural key, so that two reads of `args.use_amp` are the same unknown and two guards on it agree.
+Values are immutable and compared structurally. Things with identity (tensors, modules, optimizers, lists, instances)
+are heap objects: a `Ref` names one, and the state maps the reference to the object as it is on that path. An `Unknown`
+has a structural key, so that two reads of `args.use_amp` are the same unknown and two guards on it agree.
 """
 
 from __future__ import annotations
@@ -135,7 +135,21 @@ class Scope:
 
 
 Value = Union[
-    Const, Unknown, Linear, Ref, Tuple, Closure, Bound, Library, Method, Builtin, Partial, Leaves, Gradient, Super, Scope
+    Const,
+    Unknown,
+    Linear,
+    Ref,
+    Tuple,
+    Closure,
+    Bound,
+    Library,
+    Method,
+    Builtin,
+    Partial,
+    Leaves,
+    Gradient,
+    Super,
+    Scope,
 ]
 
 NONE = Const(None)

@@ -1,0 +1,377 @@
+"""Methods that the program does not define: of tensors, networks, optimizers, scalers and other objects with a role."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from adlint import program as p
+from adlint.catalog import Base
+from adlint.tape import attributes, calls, containers, expressions, framework, library, unseen, updates
+from adlint.tape.machine import Machine
+from adlint.tape.state import State
+from adlint.tape.values import (
+    FALSE,
+    NONE,
+    Bound,
+    Closure,
+    Const,
+    Counter,
+    Generator,
+    Gradient,
+    Instance,
+    Leaves,
+    Module,
+    Optimizer,
+    Ref,
+    Scope,
+    Sequence,
+    Super,
+    Table,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    key_of,
+)
+
+
+def method(m: Machine, state: State, receiver: Value, name: str, given: calls.Arguments, site: p.Node) -> Value:
+    """Call a method that the program does not define."""
+    thing = state.object(receiver)
+    if isinstance(receiver, Super):
+        return _super_method(m, state, receiver, name, given, site)
+    if isinstance(receiver, Gradient):
+        return _gradient_method(m, state, receiver, name, given, site)
+    if isinstance(receiver, Leaves) or isinstance(thing, Tensor):
+        return _tensor_method(m, state, receiver, name, given, site)
+    if isinstance(thing, Module):
+        return _module_method(m, state, receiver, name, given, site)
+    if isinstance(thing, Optimizer):
+        return _optimizer_method(m, state, receiver, name, given, site)
+    if isinstance(thing, Instance):
+        return _instance_method(m, state, receiver, thing, name, given, site)
+    if isinstance(receiver, (Closure, Bound)):
+        if name == "apply" or name == "__call__":
+            return calls.call(m, state, receiver, given, site)
+        return m.unknown()
+    if (
+        isinstance(receiver, Ref)
+        and isinstance(thing, type(None)) is False
+        and not isinstance(thing, (Sequence, Table, Generator, Counter))
+    ):
+        return _class_method(m, state, receiver, name, given, site)
+    return containers.method(m, state, receiver, name, given, site)
+
+
+def _class_method(m: Machine, state: State, receiver: Ref, name: str, given: calls.Arguments, site: p.Node) -> Value:
+    """Call what a class inherits from the framework: `MyFunction.apply`, `MyModel.from_pretrained`."""
+    roles = [m.profile.role(base) for base in attributes.library_bases(state, receiver)]
+    if name == "apply" and "autograd-function" in roles:
+        return library.operation(m, state, "autograd-function", given.values, site)
+    if name in ("load_from_checkpoint", "from_pretrained"):
+        return calls.instantiate(m, state, receiver, calls.Arguments((), (), True), site)
+    return m.unknown()
+
+
+def _super_method(m: Machine, state: State, receiver: Super, name: str, given: calls.Arguments, site: p.Node) -> Value:
+    thing = state.object(receiver.receiver)
+    if name == "__init__":
+        first = given.get(0, "params")
+        if isinstance(thing, Optimizer) and first is not None and isinstance(receiver.receiver, Ref):
+            leaves = framework.parameters_given(m, state, first)
+            framework.own(m, leaves)
+            state.store[receiver.receiver.id] = replace(thing, leaves=leaves)
+        elif isinstance(thing, Module) and isinstance(receiver.receiver, Ref) and given.positional:
+            made = framework.container(m, state, "torch.nn.Sequential", given, site)
+            inner = state.object(made)
+            if isinstance(inner, Module) and inner.children:
+                state.store[receiver.receiver.id] = replace(thing, children=inner.children)
+        return NONE
+    if name == "__setattr__" and len(given.positional) == 2 and isinstance(given.positional[0], Const):
+        attributes.write(m, state, receiver.receiver, str(given.positional[0].value), given.positional[1], site)
+        return NONE
+    if name == "__call__" or name == "forward":
+        return library.operation(m, state, "super", [receiver.receiver, *given.values], site)
+    return method(m, state, receiver.receiver, name, given, site)
+
+
+def _gradient_method(
+    m: Machine, state: State, receiver: Gradient, name: str, given: calls.Arguments, site: p.Node
+) -> Value:
+    zero = name == "zero_" or (name in ("fill_", "mul_") and given.get(0, "value") in (Const(0), Const(0.0)))
+    if zero:
+        updates.clear(m, state, receiver.leaves, site)
+        return receiver
+    if name.endswith("_"):
+        return receiver
+    return library.cut(m, state, site) if m.profile.method("tensor", name) != "read" else m.unknown()
+
+
+def _tensor_method(m: Machine, state: State, receiver: Value, name: str, given: calls.Arguments, site: p.Node) -> Value:
+    role = m.profile.method("tensor", name)
+    if role == "backward":
+        framework.walk(m, state, "backward", "Tensor.backward", receiver, given, site)
+        return NONE
+    if library.is_open(m, state, receiver) and m.profile.method("module", name) == "self":
+        return receiver
+    if role == "detach":
+        return library.cut(m, state, site)
+    if role == "detach_in_place":
+        if isinstance(receiver, Ref):
+            state.store[receiver.id] = Tensor(m.node(state, "cut", "", (), False, site, False))
+        return receiver
+    if role == "requires_grad_":
+        library.set_requires_grad(m, state, receiver, given.get(0, "requires_grad") or Const(True), site)
+        return receiver
+    if role in ("retain_grad", "plain"):
+        if name in ("size", "dim", "numel", "ndim", "__len__"):
+            return Unknown(("method", receiver, name, tuple(key_of(v) for v in given.positional)))
+        return m.unknown() if name != "retain_grad" else NONE
+    if role == "register_hook":
+        return m.unknown()
+    if role in ("untracked", "factory"):
+        if role == "factory" and given.get(None, "requires_grad") not in (None, FALSE):
+            return library.leaf(m, state, site)
+        return library.cut(m, state, site)
+    if role == "read":
+        return m.unknown()
+    if role == "in_place":
+        return _in_place(m, state, receiver, name, given, site)
+    if role in ("operation", "clone", "grad"):
+        return framework.operation(
+            m, state, "Tensor." + name, replace(given, positional=(receiver, *given.positional)), site
+        )
+    if library.is_open(m, state, receiver):
+        return unseen.unknown_call(m, state, Unknown(("attr", unseen.result_key(receiver), name)), given, site)
+    return m.unknown()
+
+
+def _in_place(m: Machine, state: State, receiver: Value, name: str, given: calls.Arguments, site: p.Node) -> Value:
+    thing = state.object(receiver)
+    if isinstance(receiver, Leaves) or (isinstance(thing, Tensor) and m.nodes[thing.node].kind == "leaf"):
+        updates.update_in_place(m, state, receiver, given.values, site)
+        return receiver
+    if isinstance(receiver, Ref) and isinstance(thing, Tensor):
+        if state.recording in ("off", "inference"):
+            return receiver
+        saves = m.profile.saves("Tensor." + name)
+        parents = tuple(n for v in (receiver, *given.values) for n in library.nodes_in(m, state, v))
+        state.store[receiver.id] = Tensor(m.node(state, "operation", name, parents, saves, site))
+    return receiver
+
+
+def _module_method(m: Machine, state: State, receiver: Value, name: str, given: calls.Arguments, site: p.Node) -> Value:
+    role = m.profile.method("module", name)
+    thing = state.object(receiver)
+    assert isinstance(thing, Module)
+    assert isinstance(receiver, Ref)
+    if role == "call":
+        return unseen.forward(m, state, receiver, given, site)
+    if role in ("eval", "train"):
+        mode = role == "train"
+        flag = given.get(0, "mode")
+        own_train = attributes.find(state, thing.cls, "train") if isinstance(thing.cls, Ref) else None
+        if role == "eval" and own_train is not None:
+            bound = attributes.bind(m, state, own_train, receiver, site)
+            calls.call(m, state, bound, calls.Arguments((FALSE,)), site)
+            return receiver
+        if role == "train" and flag is not None:
+            mode = expressions.decided(m, state, flag)
+        set_mode(m, state, receiver, mode, site)
+        return receiver
+    if role == "clear":
+        updates.clear(m, state, library.module_leaves(m, state, receiver), site)
+        return NONE
+    if role == "parameters":
+        return Leaves(library.module_leaves(m, state, receiver))
+    if role == "named_parameters":
+        leaves = Leaves(library.module_leaves(m, state, receiver), single=True)
+        return m.allocate(state, Sequence("list", (Tuple((m.unknown("name"), leaves)),)))
+    if role == "requires_grad_":
+        flag = given.get(0, "requires_grad") or Const(True)
+        library.set_requires_grad(m, state, Leaves(library.module_leaves(m, state, receiver)), flag, site)
+        return receiver
+    if role == "self":
+        return receiver
+    if role == "modules":
+        found = sorted(library.members(state, receiver), key=lambda v: v.id if isinstance(v, Ref) else 0)
+        if name in ("children", "named_children"):
+            found = [v for v in [*thing.children, *thing.attributes.values()] if isinstance(state.object(v), Module)]
+        if name.startswith("named"):
+            found = [Tuple((m.unknown("name"), v)) for v in found]
+        return m.allocate(state, Sequence("list", tuple(found[:6]), len(found) > 6))
+    if name in ("register_buffer", "register_parameter", "add_module", "register_module") and len(given.positional) > 1:
+        key = given.positional[0]
+        if isinstance(key, Const):
+            attributes.write(m, state, receiver, str(key.value), given.positional[1], site)
+        elif isinstance(state.object(given.positional[1]), Module):
+            attributes.write(m, state, receiver, f"member{m.fresh()}", given.positional[1], site)
+        if name in ("add_module", "register_module") and not thing.attributes.get(str(key_of(key))):
+            inner = state.object(receiver)
+            assert isinstance(inner, Module)
+            state.store[receiver.id] = replace(inner, children=(*inner.children, given.positional[1]))
+        return NONE
+    if name == "append" and given.positional:
+        state.store[receiver.id] = replace(thing, children=(*thing.children, given.positional[0]))
+        return receiver
+    if name in ("items", "values", "keys"):
+        pairs = tuple((Const(k), v) for k, v in thing.attributes.items())
+        return containers.method(m, state, m.allocate(state, Table(pairs)), name, given, site)
+    if "hook" in name:
+        state.store[receiver.id] = replace(thing, hooked=True)
+        return m.unknown()
+    if role in ("plain", "state", "load"):
+        return m.unknown()
+    base = _base(m, state, thing.cls)
+    if base is not None and base.methods.get(name) == "backward" and given.positional:
+        framework.walk(m, state, "backward", "manual_backward", given.positional[0], given, site)
+        return NONE
+    if base is not None and name in base.methods:
+        return m.unknown()
+    return unseen.unknown_call(
+        m, state, Unknown(("attr", receiver, name)), replace(given, positional=(receiver, *given.positional)), site
+    )
+
+
+def _base(m: Machine, state: State, cls: Ref | str) -> Base | None:
+    names = attributes.library_bases(state, cls) if isinstance(cls, Ref) else [cls]
+    return next((b for b in (m.profile.base(n) for n in names) if b is not None), None)
+
+
+def set_mode(m: Machine, state: State, module: Ref, training: bool, site: p.Node) -> None:
+    """Put a module and everything in it into a mode; members with a `train` of their own run it."""
+    thing = state.object(module)
+    assert isinstance(thing, Module)
+    state.store[module.id] = replace(thing, training=training)
+    for member in dict.fromkeys([*thing.children, *thing.attributes.values()]):
+        inner = state.object(member)
+        if not isinstance(inner, Module) or not isinstance(member, Ref) or inner.training is training:
+            continue
+        own = attributes.find(state, inner.cls, "train") if isinstance(inner.cls, Ref) else None
+        if own is not None:
+            bound = attributes.bind(m, state, own, member, site)
+            calls.call(m, state, bound, calls.Arguments((Const(training),)), site)
+        else:
+            set_mode(m, state, member, training, site)
+
+
+def _optimizer_method(
+    m: Machine, state: State, receiver: Value, name: str, given: calls.Arguments, site: p.Node
+) -> Value:
+    role = m.profile.method("optimizer", name)
+    thing = state.object(receiver)
+    assert isinstance(thing, Optimizer)
+    assert isinstance(receiver, Ref)
+    if role == "clear":
+        updates.clear(m, state, thing.leaves, site)
+        return NONE
+    if role == "step":
+        return _step(m, state, receiver, given, site)
+    if role == "add_param_group" and given.positional:
+        added = framework.parameters_given(m, state, given.positional[0])
+        leaves = None if added is None or thing.leaves is None else thing.leaves | added
+        framework.own(m, leaves)
+        state.store[receiver.id] = replace(thing, leaves=leaves)
+        return NONE
+    if role:
+        return m.unknown()
+    return unseen.unknown_call(
+        m, state, Unknown(("attr", receiver, name)), replace(given, positional=(receiver, *given.positional)), site
+    )
+
+
+def _step(
+    m: Machine, state: State, optimizer: Value, given: calls.Arguments, site: p.Node, handed: bool = False
+) -> Value:
+    thing = state.object(optimizer)
+    subject: p.Node | None = None
+    if isinstance(site, p.Call) and isinstance(site.function, p.Attribute):
+        subject = site.arguments[0].value if handed else site.function.value
+    closure = given.get(0, "closure")
+    result: Value = NONE
+    if closure is not None and closure != NONE:
+        many = isinstance(thing, Optimizer) and isinstance(thing.cls, str) and m.profile.role(thing.cls) == "lbfgs"
+        before, mark = state.turn, m.fresh()
+        for number in range(2 if many else 1):
+            state.turn = (*before, (mark, number)) if many else before
+            scope, state.recording = state.recording, "on"
+            result = calls.call(m, state, closure, calls.Arguments(), site)
+            state.recording = scope
+            updates.step(m, state, optimizer, site, subject)
+        state.turn = before
+        return result
+    updates.step(m, state, optimizer, site, subject)
+    return result
+
+
+def _instance_method(
+    m: Machine, state: State, receiver: Value, thing: Instance, name: str, given: calls.Arguments, site: p.Node
+) -> Value:
+    role = thing.role
+    first = given.positional[0] if given.positional else None
+    if role == "scaler":
+        job = m.profile.method("scaler", name)
+        if job == "scale" and first is not None:
+            return library.operation(m, state, "*", [first], site)
+        if job == "step" and first is not None:
+            return step_of(m, state, first, replace(given, positional=given.positional[1:]), site)
+        return m.unknown()
+    if role == "distribution":
+        job = m.profile.method("distribution", name)
+        if job == "operation":
+            return library.operation(
+                m, state, "distribution." + name, [*thing.attributes.values(), *given.values], site
+            )
+        return library.cut(m, state, site) if job in ("untracked", "detach") else m.unknown()
+    if role in ("accelerator", "fabric"):
+        return _assistant(m, state, receiver, role, name, given, site)
+    if role in ("scheduler", "metric"):
+        return m.unknown()
+    if role == "thread":
+        if name == "start" and "target" in thing.attributes:
+            passed = thing.attributes.get("args")
+            values = containers.items(m, state, passed) if passed is not None else []
+            scope, state.recording = state.recording, "on"
+            calls.call(m, state, thing.attributes["target"], calls.Arguments(tuple(values or ())), site)
+            state.recording = scope
+        return NONE
+    if isinstance(thing.cls, Ref):
+        base = _base(m, state, thing.cls)
+        if (
+            base is None
+            and not attributes.unknown_bases(state, thing.cls)
+            and not attributes.library_bases(state, thing.cls)
+        ):
+            return m.unknown()
+    return unseen.unknown_call(
+        m, state, Unknown(("attr", receiver, name)), replace(given, positional=(receiver, *given.positional)), site
+    )
+
+
+def _assistant(
+    m: Machine, state: State, receiver: Value, role: str, name: str, given: calls.Arguments, site: p.Node
+) -> Value:
+    """Call a method of an Accelerator or Fabric object."""
+    job = m.profile.method(role, name)
+    first = given.positional[0] if given.positional else None
+    if job == "backward" and first is not None:
+        scaled = library.operation(m, state, "*", [first], site)
+        framework.walk(m, state, "backward", role + ".backward", scaled, given, site)
+        return NONE
+    if job in ("prepare", "setup", "unwrap", "module", "gather") and first is not None:
+        return first if len(given.positional) == 1 else Tuple(given.positional)
+    if job in ("accumulate", "no_backward_sync"):
+        return Scope("accumulate", site)
+    if job == "autocast":
+        return Scope("neutral", site)
+    return m.unknown()
+
+
+def step_of(m: Machine, state: State, optimizer: Value, given: calls.Arguments, site: p.Node) -> Value:
+    """Step an optimizer that a scaler or trainer was handed."""
+    thing = state.object(optimizer)
+    if isinstance(thing, (Optimizer, Instance)) and isinstance(thing.cls, Ref):
+        found = attributes.find(state, thing.cls, "step")
+        if found is not None:
+            return calls.call(m, state, attributes.bind(m, state, found, optimizer, site), given, site)
+    return _step(m, state, optimizer, given, site, handed=True)

@@ -1,0 +1,249 @@
+"""Forwards of networks, and calls of code that nobody can see: it may do anything to what it is handed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from adlint import program as p
+from adlint.tape import attributes, calls, expressions, framework, library, methods, updates
+from adlint.tape.machine import Machine
+from adlint.tape.state import State
+from adlint.tape.values import (
+    NONE,
+    Bound,
+    Closure,
+    Const,
+    Key,
+    Leaves,
+    Library,
+    Module,
+    Optimizer,
+    Ref,
+    Sequence,
+    Tuple,
+    Unknown,
+    Value,
+    key_of,
+)
+
+
+def forward(m: Machine, state: State, module: Value, given: calls.Arguments, site: p.Node) -> Value:
+    """Call a network."""
+    thing = state.object(module)
+    assert isinstance(thing, Module)
+    outermost = state.forwards == 0
+    state.forwards += 1
+    found = attributes.find(state, thing.cls, "forward") if isinstance(thing.cls, Ref) else None
+    if found is not None:
+        result = calls.call(m, state, attributes.bind(m, state, found, module, site), given, site)
+    elif thing.children and isinstance(thing.cls, str) and not thing.cls.endswith(("List", "Dict")):
+        result = given.positional[0] if given.positional else m.unknown()
+        for child in thing.children:
+            result = calls.call(m, state, child, calls.Arguments((result,)), site)
+    else:
+        leaves = library.module_leaves(m, state, module)
+        name = thing.cls if isinstance(thing.cls, str) else "module"
+        values = [*given.values, Leaves(leaves, single=True)]
+        result = library.operation(m, state, name, values, site)
+        if name.rsplit(".", 1)[-1] in ("LSTM", "GRU", "RNN", "MultiheadAttention"):
+            result = Tuple((result, framework.again(m, state, result, site)))
+    state.forwards -= 1
+    if outermost:
+        m.forwards.append((site, frozenset(library.nodes_in(m, state, result, sources=False))))
+    if outermost and thing.training is False and not thing.hooked:
+        record(m, state, library.module_leaves(m, state, module), given, result, site)
+    return result
+
+
+def record(
+    m: Machine, state: State, leaves: frozenset[int], given: calls.Arguments, result: Value, site: p.Node
+) -> None:
+    """Remember a recorded forward of a network in eval mode, in a loop."""
+    if state.recording != "on" or not state.looping or state.muted:
+        return
+    nodes = frozenset(
+        n for n in library.nodes_in(m, state, result, sources=False) if m.nodes[n].requires_grad is not False
+    )
+    live = frozenset(one for one in leaves if not state.frozen(one))
+    if not nodes or not live:
+        return
+    if any(m.nodes[n].requires_grad for v in given.values for n in library.nodes_in(m, state, v)):
+        return
+    event = m.event(state, "forward", site, site, object=live)
+    m.recorded[min(nodes)] = (event, nodes)
+
+
+def opaque(m: Machine, state: State, callee: Value, given: calls.Arguments, site: p.Node) -> Value:
+    """Return the result of code that is not followed."""
+    parents = tuple(n for v in given.values for n in library.nodes_in(m, state, v))
+    return library.tensor(m, state, m.node(state, "call", "call", parents, None, site, None, key_of(callee)))
+
+
+def foreign_call(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
+    """Call a library that has nothing to do with training: it reads what it is given, and may keep it."""
+    heavy = tuple(v for v in given.values if not isinstance(v, (Const, Unknown)))
+    iterates = name.startswith("tqdm") and given.positional
+    if iterates:
+        return given.positional[0]
+    result = m.unknown("foreign")
+    if any(
+        isinstance(state.object(v), (Module, Optimizer)) or isinstance(v, (Closure, Bound))
+        for v in library.reachable(m, state, heavy)
+    ):
+        state.store[("held", result.key)] = heavy
+        library.havoc(m, state, [v for v in heavy if not library.is_tensorial(m, state, v)])
+    return result
+
+
+def result_key(value: Value) -> Key:
+    """Return the key under which the result of an unknown call is known as a network or optimizer."""
+    return ("result", value)
+
+
+def unknown_call(m: Machine, state: State, callee: Value, given: calls.Arguments, site: p.Node) -> Value:
+    """Call something of which nothing is known; it may do anything to what it is handed."""
+    if library.is_open(m, state, callee):
+        member = state.store.get(("member", callee))
+        callee = Unknown(result_key(callee) if member is None else ("attr", result_key(member[0]), member[1]))
+    key = key_of(callee)
+    if isinstance(callee, Unknown) and isinstance(key, tuple) and len(key) == 3 and key[0] == "attr":
+        result = _named_method(m, state, key[1], str(key[2]), given, site)
+        if result is not None:
+            return result
+    values = given.values
+    held = tuple(v for part in _bases(key) for v in state.store.get(("held", part), ()))
+    library.havoc(m, state, [*(v for v in values if not library.is_tensorial(m, state, v)), *held])
+    parents = [n for v in values for n in library.nodes_in(m, state, v)]
+    for value in values:
+        if isinstance(state.object(value), Module):
+            parents += library.module_leaves(m, state, value)
+        elif isinstance(value, Unknown) and value.key in m.evidence:
+            parents.append(library.leaf_of(m, value.key))
+    network = _network(m, key)
+    leaf = library.leaf_of(m, network if network is not None else key)
+    if isinstance(callee, (Unknown, Library)) and state.recording in ("on", None):
+        parents.append(leaf)
+    outermost = state.forwards == 0
+    sure = True if network is not None and not state.frozen(leaf) else None
+    node = m.node(state, "call", "call", tuple(parents), None, site, sure, network if network is not None else key)
+    result = library.tensor(m, state, node)
+    m.forwards.append((site, frozenset({node})))
+    if outermost and network is not None and network == key and state.store.get(("mode", network)) is False:
+        record(m, state, frozenset({leaf}), given, result, site)
+    return result
+
+
+def _bases(key: Key) -> list[Key]:
+    found = [key]
+    while isinstance(key, tuple) and len(key) == 3 and key[0] in ("attr", "item"):
+        key = key[1]
+        found.append(key)
+    return found
+
+
+def _network(m: Machine, key: Key) -> Key | None:
+    """Return the key of the network that a call goes to: the callee, or what it is a member or method of."""
+    return next((part for part in _bases(key) if part in m.evidence), None)
+
+
+def _named_method(m: Machine, state: State, base: Key, name: str, given: calls.Arguments, site: p.Node) -> Value | None:
+    """Call a method on an unknown receiver: known by its name where its arguments or its use leave no doubt."""
+    receiver = Unknown(base) if not isinstance(base, (Ref, Leaves)) else base
+    tensors = [v for v in given.positional if library.is_tensorial(m, state, v)]
+    if m.profile.method("tensor", name) == "backward":
+        if not (isinstance(state.statement, p.Evaluate) and state.statement.value is site):
+            return None
+        if tensors:
+            framework.walk(m, state, "backward", "engine.backward", tensors[0], given, site)
+        elif isinstance(receiver, Unknown) and not given.positional:
+            framework.walk(m, state, "backward", "Tensor.backward", receiver, given, site)
+        return NONE
+    if not isinstance(receiver, Unknown):
+        return None
+    if name == "manual_backward" and given.positional:
+        framework.walk(m, state, "backward", "manual_backward", given.positional[0], given, site)
+        return NONE
+    if m.profile.method("optimizer", name) == "clear":
+        m.clears_seen.add(base)
+        updates.clear(m, state, None, site)
+        updates.clear(m, state, frozenset({library.leaf_of(m, base)}), site)
+        return NONE
+    if m.profile.method("optimizer", name) == "step":
+        stepped = next((v for v in given.positional if isinstance(state.object(v), Optimizer)), None)
+        if stepped is not None:
+            return methods.step_of(m, state, stepped, calls.Arguments(), site)
+        if given.positional and not isinstance(given.positional[0], (Const, Unknown)):
+            return None
+        if base in m.clears_seen:
+            updates.step(m, state, receiver, site, None)
+        held = [v for part in _bases(base) for v in state.store.get(("held", part), ())]
+        library.havoc(m, state, held)
+        return m.unknown()
+    if name in ("eval", "train"):
+        flag = given.get(0, "mode")
+        m.evidence.add(base)
+        if name == "train" and flag is not None and not isinstance(flag, Const):
+            state.store[("mode", base)] = expressions.decided(m, state, flag)
+        else:
+            state.store[("mode", base)] = name == "train" and not (isinstance(flag, Const) and not flag.value)
+        return receiver
+    if name in ("parameters", "named_parameters"):
+        framework.trained(m, base)
+        leaves = Leaves(frozenset({library.leaf_of(m, base)}))
+        if name == "parameters":
+            return leaves
+        pair = Tuple((m.unknown("name"), replace(leaves, single=True)))
+        return m.allocate(state, Sequence("list", (pair,)))
+    if name == "requires_grad_":
+        library.set_requires_grad(m, state, receiver, given.get(0, "requires_grad") or Const(True), site)
+        return receiver
+    if name == "scale" and tensors:
+        return library.operation(m, state, "*", tensors, site)
+    if name in (
+        "update",
+        "unscale_",
+        "get_scale",
+        "state_dict",
+        "load_state_dict",
+        "info",
+        "debug",
+        "warning",
+        "log",
+        "write",
+        "close",
+        "add_scalar",
+        "set_postfix",
+        "set_description",
+        "append",
+    ):
+        if name == "append":
+            library.escape(m, state, given.values)
+        return m.unknown()
+    role = m.profile.method("tensor", name)
+    module_role = m.profile.method("module", name)
+    if module_role == "self" or name in ("to", "cuda", "cpu", "float", "half"):
+        return receiver
+    if role and not tensors and base not in m.evidence:
+        if role in ("operation", "clone", "in_place"):
+            return Unknown(("method", base, name, tuple(key_of(v) for v in given.positional)))
+        if role in ("detach", "untracked"):
+            return library.cut(m, state, site)
+        if role in ("plain", "read"):
+            return Unknown(("method", base, name, tuple(key_of(v) for v in given.positional)))
+    if role and tensors and base not in m.evidence:
+        return library.operation(m, state, "Tensor." + name, [receiver, *given.positional], site)
+    if name in (
+        "items",
+        "values",
+        "keys",
+        "get",
+        "split",
+        "strip",
+        "format",
+        "join",
+        "lower",
+        "startswith",
+        "endswith",
+    ):
+        return Unknown(("method", base, name, tuple(key_of(v) for v in given.positional)))
+    return None

@@ -1,0 +1,131 @@
+"""Steps, manual updates and clears: what happens to gradient slots after a backward."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from adlint import program as p
+from adlint.tape import library, passes, slots
+from adlint.tape.facts import Event, Fact
+from adlint.tape.graph import ancestors
+from adlint.tape.machine import Machine
+from adlint.tape.state import State
+from adlint.tape.values import (
+    Gradient,
+    Key,
+    Optimizer,
+    Ref,
+    Unknown,
+    Value,
+    key_of,
+)
+
+
+def owner_key(value: Value) -> Key:
+    return key_of(value)
+
+
+def step(m: Machine, state: State, optimizer: Value, site: p.Node, subject: p.Node | None) -> None:
+    """Apply the slots that an optimizer owns."""
+    thing = state.object(optimizer)
+    event = m.event(state, "step", site, subject, object=owner_key(optimizer))
+    state.store[("phase", 0)] = passes.moment(m, state)
+    m.facts.training.update((site, *state.calls))
+    m.training_loops.update(mark for mark, _ in state.turn)
+    if isinstance(thing, Optimizer) and thing.leaves is not None:
+        owned = library.expand(m, state, thing.leaves)
+        exact = True
+    else:
+        owned, exact = unclaimed(m, state), False
+    served: set[Event] = set()
+    for one in owned:
+        slot = state.slot(one)
+        if not exact and slot.applier not in (None, owner_key(optimizer)):
+            continue
+        served.update(slot.fills)
+        _apply(m, state, one, event, owner_key(optimizer), exact)
+        aliased = state.store.get(("alias", one))
+        for other in aliased or ():
+            _apply(m, state, other, event, owner_key(optimizer), exact)
+    if exact:
+        _mark_foreign(m, state, owned, served, event)
+
+
+def _mark_foreign(m: Machine, state: State, owned: frozenset[int], served: set[Event], event: Event) -> None:
+    """Remember, in slots of other optimizers, the backwards that this step was for."""
+    phases = {state.slot(one).phase for one in owned if state.slot(one).fills}
+    for one, slot in state.slots():
+        if one in owned or slot.status == "clean" or slot.foreign is not None or one not in m.owned:
+            continue
+        joint = slot.phase != -1 and slot.phase in phases
+        mine = next((b for b in slot.fills if b in served), None)
+        if mine is not None:
+            state.store[("slot", one)] = replace(slot, foreign=(mine, event), joint=joint)
+
+
+def _apply(m: Machine, state: State, one: int, event: Event, applier: Key, exact: bool) -> None:
+    slot = state.slot(one)
+    if slot.status == "stale" and slot.applier == applier and slot.applied is not None and slot.stale is not None:
+        definite = passes.chained(slot.applied.guards, slot.stale.guards)
+        causes = (slot.applied, *slot.fills[:1]) if slot.uncalled is None else (slot.applied, slot.uncalled)
+        m.note(state, Fact("applied-again", slot.stale, causes, definite, details=(("leaf", one), ("step", event))))
+    elif slot.foreign is not None and exact:
+        own = slot.fills[-1]
+        apart_from = (own.site, own.calls) != (slot.foreign[0].site, slot.foreign[0].calls)
+        if apart_from and not (slot.joint and _reaches(m, state, own, slot.foreign[1])):
+            definite = passes.chained(slot.foreign[0].guards, own.guards)
+            m.note(
+                state, Fact("foreign-applied", own, slot.foreign, definite, details=(("leaf", one), ("step", event)))
+            )
+    state.store[("slot", one)] = slots.apply(slot, event, applier)
+
+
+def _reaches(m: Machine, state: State, backward: Event, step: Event) -> bool:
+    """Tell whether a backward also filled slots that the optimizer of a step owns."""
+    thing = state.object(step.object) if isinstance(step.object, Ref) else None
+    leaves = thing.leaves if isinstance(thing, Optimizer) and thing.leaves is not None else frozenset()
+    return any(leaves & ancestors(m.nodes, root).leaves for root in backward.object)
+
+
+def unclaimed(m: Machine, state: State) -> frozenset[int]:
+    """Return the leaves with slots that no known optimizer owns."""
+    return frozenset(one for one, _ in state.slots() if one not in m.owned)
+
+
+def clear(m: Machine, state: State, leaves: frozenset[int] | None, site: p.Node) -> None:
+    """Clear slots; None for all that an unknown receiver may own."""
+    event = m.event(state, "clear", site)
+    passes.moment(m, state)
+    wide = unclaimed(m, state) if leaves is None else library.expand(m, state, leaves)
+    for one in wide:
+        state.store[("slot", one)] = slots.clear(state.slot(one), event, state.store.get(("phase", 0), 0))
+        state.store.pop(("alias", one), None)
+
+
+def uncalled_clear(m: Machine, state: State, leaves: frozenset[int], site: p.Node, subject: p.Node) -> None:
+    """Remember that a clear was named but not called."""
+    event = m.event(state, "clear", site, subject, uncalled=True)
+    for one in leaves:
+        state.store[("slot", one)] = replace(state.slot(one), uncalled=event)
+
+
+def assign_gradient(m: Machine, state: State, leaves: frozenset[int], value: Value, site: p.Node) -> None:
+    """Run `p.grad = value`: None clears, another gradient is shared, anything else replaces."""
+    event = m.event(state, "clear", site)
+    for one in library.expand(m, state, leaves):
+        state.store[("slot", one)] = slots.clear(state.slot(one), event)
+        state.store.pop(("alias", one), None)
+        if isinstance(value, Gradient):
+            state.store[("alias", one)] = tuple(sorted(value.leaves - {one}))
+
+
+def update_in_place(m: Machine, state: State, target: Value, values: Iterable[Value], site: p.Node) -> None:
+    """Change a leaf in place: where its gradient was read since the last backward, the update applies it."""
+    leaves = library.leaves_behind(m, state, target) if not isinstance(target, Unknown) else frozenset()
+    if not leaves:
+        return
+    event = m.event(state, "update", site, object=("update", site))
+    for one in leaves:
+        if state.slot(one).read:
+            _apply(m, state, one, event, ("update", site), exact=True)
