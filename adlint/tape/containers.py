@@ -442,6 +442,7 @@ def extend(m: Machine, state: State, holder: Value, value: Value) -> None:
             known = items(m, state, value)
             added = known if known is not None else [element(m, state, value)]
             more = thing.more or known is None
+        more = more or _grows(state, holder)
         state.store[holder.id] = replace(thing, items=(*thing.items, *added)[-64:], more=more)
 
 
@@ -462,6 +463,11 @@ def drop(m: Machine, state: State, holder: Value, key: Value) -> None:
         state.store[holder.id] = replace(thing, items=tuple(kept), more=thing.more and bool(kept))
 
 
+def _grows(state: State, holder: Ref) -> bool:
+    """Tell whether a list is older than the loop that is being run, so that it gets an element in every turn."""
+    return bool(state.turn) and holder.id < state.turn[-1][0]
+
+
 def method(m: Machine, state: State, receiver: Value, name: str, arguments: calls.Arguments, site: p.Node) -> Value:
     """Run a method of a list, dict, tuple, string or iterator."""
     thing = state.object(receiver)
@@ -470,7 +476,8 @@ def method(m: Machine, state: State, receiver: Value, name: str, arguments: call
         return _table_method(m, state, receiver, thing, name, arguments, site)
     if isinstance(thing, Sequence) and isinstance(receiver, Ref):
         if name in ("append", "add", "appendleft", "put") and given:
-            state.store[receiver.id] = replace(thing, items=(*thing.items, given[0])[-64:])
+            grown = replace(thing, items=(*thing.items, given[0])[-64:], more=thing.more or _grows(state, receiver))
+            state.store[receiver.id] = grown
             return NONE
         if name in ("extend", "update") and given:
             extend(m, state, receiver, given[0])

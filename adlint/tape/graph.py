@@ -75,7 +75,7 @@ def _between(nodes: dict[int, Node], found: list[int], targets: frozenset[int]) 
 def sources(nodes: dict[int, Node], root: int, evidence: Set[Key], without: int | None = None) -> frozenset[int]:
     """Return the nodes from which the gradient of `root` can originate, not looking behind `without`.
 
-    A leaf is one, and a call whose callee is known to be a trained network. Values of which nothing is known (data,
+    A leaf is one, and a call of something unknown, which may hold parameters. Values of which nothing is known (data,
     most of the time) are not counted.
     """
     result, seen, stack = set(), set(), [root]
@@ -90,7 +90,7 @@ def sources(nodes: dict[int, Node], root: int, evidence: Set[Key], without: int 
         if node.kind == "leaf":
             if node.requires_grad is True or node.callee in evidence:
                 result.add(current)
-        elif node.kind == "call" and not node.parents:
+        elif node.kind == "call":
             result.add(current)
         stack.extend(node.parents)
     return frozenset(result)

@@ -151,11 +151,10 @@ def _named_method(m: Machine, state: State, base: Key, name: str, given: calls.A
     receiver = Unknown(base) if not isinstance(base, (Ref, Leaves)) else base
     tensors = [v for v in given.positional if library.is_tensorial(m, state, v)]
     if m.profile.method("tensor", name) == "backward":
-        if not (isinstance(state.statement, p.Evaluate) and state.statement.value is site):
+        if given.values or not (isinstance(state.statement, p.Evaluate) and state.statement.value is site):
+            library.escape(m, state, given.values)
             return None
-        if tensors:
-            framework.walk(m, state, "backward", "engine.backward", tensors[0], given, site)
-        elif isinstance(receiver, Unknown) and not given.positional:
+        if isinstance(receiver, Unknown):
             framework.walk(m, state, "backward", "Tensor.backward", receiver, given, site)
         return NONE
     if not isinstance(receiver, Unknown):
