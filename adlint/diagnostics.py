@@ -76,7 +76,10 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One finding: what happened, where, why, and how to mend it."""
+    """One finding: what happened, where, why, and how to mend it.
+
+    `uncalled` names a function that nothing in the file calls, where a caller in another file would change the verdict.
+    """
 
     code: str
     name: str
@@ -88,3 +91,4 @@ class Diagnostic:
     related: tuple[Related, ...] = ()
     fix: Fix | None = None
     url: str = ""
+    uncalled: str = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import PurePath
 
 from adlint import program as p
@@ -28,7 +29,8 @@ def eval_without_no_grad(context: Context, rule: Rule) -> list[Diagnostic]:
         related: tuple[Related, ...] = ()
         if site is not fact.event.site:
             related = (context.related("recorded here", fact.event.site),)
-        found.append(context.diagnostic(rule, fact, site, rule.message, related, fix))
+        reported = context.diagnostic(rule, fact, site, rule.message, related, fix)
+        found.append(replace(reported, uncalled=str(dict(fact.details)["uncalled"])))
     return found
 
 

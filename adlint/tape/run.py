@@ -48,7 +48,7 @@ def _module(m: Machine) -> State:
     except Exhausted:
         m.complete = False
         ended = []
-    _close(m, "module")
+    _close(m, "")
     if ended:
         return ended[0]
     m.fuel = FUEL
@@ -142,7 +142,7 @@ def _call(
             library.escape(m, outcome.state, [outcome.value])
         if receiver is not None:
             library.escape(m, outcome.state, [receiver])
-    _close(m, "function", named=m.named.get(name, 0) > 0)
+    _close(m, name, named=m.named.get(name, 0) > 0)
 
 
 def receiver_class(state: State, receiver: Ref) -> Ref:
@@ -152,7 +152,7 @@ def receiver_class(state: State, receiver: Ref) -> Ref:
     return cls if isinstance(cls, Ref) else receiver
 
 
-def _close(m: Machine, kind: str, named: bool = False) -> None:
+def _close(m: Machine, uncalled: str, named: bool = False) -> None:
     """Note what only the end of a root can tell: forwards in evaluation that nothing backpropagated."""
     backpropagated = {site for site, nodes in m.forwards if nodes & m.walked}
     escaped = m.escaped | {n for one in m.escaped if one in m.nodes for n in ancestors(m.nodes, one).nodes}
@@ -167,10 +167,6 @@ def _close(m: Machine, kind: str, named: bool = False) -> None:
             elif not any(mark not in m.training_loops for mark, _ in event.turn):
                 continue
             mixed = event.site in backpropagated and not nodes & m.walked
-            m.note(
-                State(),
-                Fact(
-                    "recorded-in-eval", event, (), True, details=(("mixed", mixed), ("walked", bool(nodes & m.walked)))
-                ),
-            )
+            details = (("mixed", mixed), ("walked", bool(nodes & m.walked)), ("uncalled", uncalled))
+            m.note(State(), Fact("recorded-in-eval", event, (), True, details=details))
     m.recorded = {}

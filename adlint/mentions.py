@@ -1,0 +1,64 @@
+"""Which functions a project calls, file by file: a word index, made when a verdict first depends on it.
+
+A function that nothing in its file calls may be called from another file, under `torch.no_grad()` for instance. Reads the
+Python files of the project, parses none of them; prints nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+CALL = re.compile(rb"(?<!def )\b([A-Za-z_]\w*)[ \t]*\(|\bimport[ \t]+([A-Za-z_][\w, \t]*)")
+MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg", "adlint.toml")
+SKIPPED = {"node_modules", "__pycache__", "build", "dist", "site-packages"}
+MOST = 4_000
+
+
+def called_elsewhere(filename: str, name: str, top: str) -> bool:
+    """Tell whether another file of the project calls or imports something of that name.
+
+    The project is the nearest folder above the file with a mark of one, else `top`.
+    """
+    here = os.path.abspath(filename)
+    return bool(_index(project_of(here, top)).get(name.encode(), frozenset()) - {here})
+
+
+@lru_cache(maxsize=256)
+def project_of(path: str, top: str) -> str:
+    """Return the folder of the project that a file belongs to."""
+    folder = os.path.dirname(path)
+    while folder != os.path.dirname(folder):
+        if any(os.path.exists(os.path.join(folder, marker)) for marker in MARKERS):
+            return folder
+        folder = os.path.dirname(folder)
+    return os.path.abspath(top)
+
+
+@lru_cache(maxsize=8)
+def _index(folder: str) -> dict[bytes, frozenset[str]]:
+    found: dict[bytes, set[str]] = {}
+    for path in _files(folder):
+        try:
+            with open(path, "rb") as stream:
+                data = stream.read()
+        except OSError:
+            continue
+        names = {name for call, names in CALL.findall(data) for name in (call, *re.split(rb"[,\s]+", names)) if name}
+        for name in names:
+            found.setdefault(name, set()).add(path)
+    return {name: frozenset(paths) for name, paths in found.items()}
+
+
+def _files(folder: str) -> Iterator[str]:
+    count = 0
+    for parent, folders, files in os.walk(folder):
+        folders[:] = sorted(f for f in folders if f not in SKIPPED and not f.startswith("."))
+        for name in sorted(files):
+            if name.endswith((".py", ".pyw")):
+                count += 1
+                if count > MOST:
+                    return
+                yield os.path.join(parent, name)
