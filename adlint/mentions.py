@@ -11,19 +11,24 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-CALL = re.compile(rb"(?<!def )\b([A-Za-z_]\w*)[ \t]*\(|\bimport[ \t]+([A-Za-z_][\w, \t]*)")
+CALL = re.compile(rb"(?<!def )\b([A-Za-z_]\w*)[ \t]*\(")
+IMPORT = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([^\n#]+)", re.MULTILINE)
+WORD = re.compile(rb"[A-Za-z_]\w*")
 MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg", "adlint.toml")
 SKIPPED = {"node_modules", "__pycache__", "build", "dist", "site-packages"}
 MOST = 4_000
 
 
 def called_elsewhere(filename: str, name: str, top: str) -> bool:
-    """Tell whether another file of the project calls or imports something of that name.
+    """Tell whether another file of the project imports from this one and calls something of that name.
 
     The project is the nearest folder above the file with a mark of one, else `top`.
     """
     here = os.path.abspath(filename)
-    return bool(_index(project_of(here, top)).get(name.encode(), frozenset()) - {here})
+    stem = os.path.splitext(os.path.basename(here))[0]
+    module = os.path.basename(os.path.dirname(here)) if stem == "__init__" else stem
+    calls, imports = _index(project_of(here, top))
+    return bool((calls.get(name.encode(), set()) & imports.get(module.encode(), set())) - {here})
 
 
 @lru_cache(maxsize=256)
@@ -38,18 +43,21 @@ def project_of(path: str, top: str) -> str:
 
 
 @lru_cache(maxsize=8)
-def _index(folder: str) -> dict[bytes, frozenset[str]]:
-    found: dict[bytes, set[str]] = {}
+def _index(folder: str) -> tuple[dict[bytes, set[str]], dict[bytes, set[str]]]:
+    """Return the files that call a name, and those that name it in an import."""
+    calls: dict[bytes, set[str]] = {}
+    imports: dict[bytes, set[str]] = {}
     for path in _files(folder):
         try:
             with open(path, "rb") as stream:
                 data = stream.read()
         except OSError:
             continue
-        names = {name for call, names in CALL.findall(data) for name in (call, *re.split(rb"[,\s]+", names)) if name}
-        for name in names:
-            found.setdefault(name, set()).add(path)
-    return {name: frozenset(paths) for name, paths in found.items()}
+        for name in set(CALL.findall(data)):
+            calls.setdefault(name, set()).add(path)
+        for name in {word for line in IMPORT.findall(data) for word in WORD.findall(line)}:
+            imports.setdefault(name, set()).add(path)
+    return calls, imports
 
 
 def _files(folder: str) -> Iterator[str]:
