@@ -98,8 +98,8 @@ def _super_method(m: Machine, state: State, receiver: Super, name: str, given: c
 def _gradient_method(
     m: Machine, state: State, receiver: Gradient, name: str, given: calls.Arguments, site: p.Node
 ) -> Value:
-    zero = name == "zero_" or (name in ("fill_", "mul_") and given.get(0, "value") in (Const(0), Const(0.0)))
-    if zero:
+    overwritten = name in ("zero_", "fill_", "copy_", "normal_", "uniform_")
+    if overwritten or (name == "mul_" and given.get(0, "value") in (Const(0), Const(0.0))):
         updates.clear(m, state, receiver.leaves, site)
         return receiver
     if name.endswith("_"):
