@@ -1,7 +1,7 @@
 """Which functions a project calls, file by file: a word index, made when a verdict first depends on it.
 
-A function that nothing in its file calls may be called from another file, under `torch.no_grad()` for instance. Reads the
-Python files of the project, parses none of them; prints nothing.
+A function that nothing in its file calls may be called from another file, under `torch.no_grad()` for instance. Reads
+the Python files of the project, parses none of them; prints nothing.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ class Call(Expression):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Operator(Expression):
-    """A unary (one operand) or binary arithmetic or bit operation; `op` is its token: + - * / // % ** @ << >> & | ^ ~"""
+    """A unary (one operand) or binary arithmetic or bit operation; `op` is one of + - * / // % ** @ << >> & | ^ ~"""
 
     op: str
     operands: tuple[Expression, ...]

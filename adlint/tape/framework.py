@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import builtins, calls, containers, expressions, library, passes, unseen
+from adlint.tape import builtins, calls, containers, expressions, library, passes, unseen, updates
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -16,6 +16,7 @@ from adlint.tape.values import (
     Builtin,
     Const,
     Counter,
+    Gradient,
     Instance,
     Key,
     Leaves,
@@ -147,6 +148,19 @@ def operation(m: Machine, state: State, name: str, given: calls.Arguments, site:
     if short in ("split", "chunk", "unbind", "tensor_split", "hsplit", "vsplit", "meshgrid", "broadcast_tensors"):
         return m.allocate(state, Sequence("tuple", (result, again(m, state, result, site)), True))
     return out if out is not None else result
+
+
+def _in_place(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
+    """Overwrite tensors: gradient slots become clean, parameters are updated."""
+    for value in given.values:
+        for one in containers.items(m, state, value) or [value]:
+            if isinstance(one, Gradient) and name.rsplit(".", 1)[-1] in ("_foreach_zero_", "zero_", "fill_"):
+                updates.clear(m, state, one.leaves, site)
+    first = given.values[:1]
+    if first and isinstance(first[0], Leaves):
+        updates.update_in_place(m, state, first[0], given.values[1:], site)
+        return first[0]
+    return operation(m, state, name, given, site)
 
 
 def again(m: Machine, state: State, result: Value, site: p.Node) -> Value:
@@ -387,7 +401,7 @@ def _parts(m: Machine, state: State, name: str, given: calls.Arguments, site: p.
 
 _FUNCTIONS: dict[str, Callable[[Machine, State, str, calls.Arguments, p.Node], Value]] = {
     "operation": operation,
-    "in_place": operation,
+    "in_place": _in_place,
     "untracked": _untracked,
     "factory": _factory,
     "parameter": _parameter,

@@ -191,6 +191,10 @@ def _module_method(m: Machine, state: State, receiver: Value, name: str, given: 
         flag = given.get(0, "requires_grad") or Const(True)
         library.set_requires_grad(m, state, Leaves(library.module_leaves(m, state, receiver)), flag, site)
         return receiver
+    if name == "apply" and given.positional:
+        for one in sorted(library.members(state, receiver), key=lambda v: v.id if isinstance(v, Ref) else 0)[:8]:
+            calls.call(m, state, given.positional[0], calls.Arguments((one,)), site)
+        return receiver
     if role == "self":
         return receiver
     if role == "modules":
