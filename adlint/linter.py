@@ -13,7 +13,7 @@ import ast
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -64,9 +64,14 @@ def skim(source: Source, settings: Settings) -> list[Diagnostic]:
 
 
 def fix(
-    source: Source, settings: Settings | None = None, unsafe: bool = False, *, always_parse: bool = False
+    source: Source,
+    settings: Settings | None = None,
+    unsafe: bool = False,
+    *,
+    always_parse: bool = False,
+    excused: Callable[[Diagnostic], bool] | None = None,
 ) -> FixResult:
-    """Apply safe (and, if asked, unsafe) fixes until nothing changes.
+    """Apply safe (and, if asked, unsafe) fixes until nothing changes; findings that are `excused` stay as they are.
 
     After each round the text is linted again: a fix whose finding is still there, that brings a finding of any rule, or
     that leaves a text that does not parse, is withdrawn.
@@ -77,6 +82,7 @@ def fix(
     refused: set[tuple[str, Span]] = set()
     for _ in range(ROUNDS):
         candidates = [d for d in now.shown if fixes.applicable(d, unsafe) and (d.name, d.span) not in refused]
+        candidates = [d for d in candidates if excused is None or not excused(d)]
         chosen = _chosen(source, candidates)
         if not chosen:
             break
@@ -93,7 +99,8 @@ def fix(
             source, now = after
             applied += made
             refused.clear()
-    return FixResult(source.text, tuple(applied), tuple(now.shown))
+    remaining = tuple(d for d in now.shown if excused is None or not excused(d))
+    return FixResult(source.text, tuple(applied), remaining)
 
 
 def relevant(text: str, profiles: Iterable[Profile]) -> Profile | None:

@@ -19,6 +19,10 @@ SKIPPED = {"node_modules", "__pycache__", "build", "dist", "site-packages"}
 MOST = 4_000
 
 
+class _TooMany(Exception):
+    """A project is too large to look for callers in; somebody may well be one."""
+
+
 def called_elsewhere(filename: str, name: str, top: str) -> bool:
     """Tell whether another file of the project imports from this one and calls something of that name.
 
@@ -27,7 +31,10 @@ def called_elsewhere(filename: str, name: str, top: str) -> bool:
     here = os.path.abspath(filename)
     stem = os.path.splitext(os.path.basename(here))[0]
     module = os.path.basename(os.path.dirname(here)) if stem == "__init__" else stem
-    calls, imports = _index(project_of(here, top))
+    try:
+        calls, imports = _index(project_of(here, top))
+    except _TooMany:
+        return True
     return bool((calls.get(name.encode(), set()) & imports.get(module.encode(), set())) - {here})
 
 
@@ -68,5 +75,5 @@ def _files(folder: str) -> Iterator[str]:
             if name.endswith((".py", ".pyw")):
                 count += 1
                 if count > MOST:
-                    return
+                    raise _TooMany
                 yield os.path.join(parent, name)

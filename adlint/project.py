@@ -22,6 +22,7 @@ from adlint.config import Settings
 from adlint.diagnostics import Diagnostic
 from adlint.discovery import File, Findings
 from adlint.files import write_atomically
+from adlint.mentions import called_elsewhere
 from adlint.source import Source, Unreadable
 
 T = TypeVar("T")
@@ -58,6 +59,7 @@ class _Task:
     settings: Settings
     parse: bool = False
     unsafe: bool = False
+    top: str = ""
 
 
 def lint(found: Findings, cache: Cache | None = None) -> dict[str, list[Diagnostic]]:
@@ -101,17 +103,33 @@ def lint(found: Findings, cache: Cache | None = None) -> dict[str, list[Diagnost
             cache.store(file.path, file.explicit, data, file.settings, outcome)
     if cache:
         cache.save()
+    top = _top(found.files)
+    for path, items in results.items():
+        if any(item.uncalled for item in items):
+            results[path] = [item for item in items if not _excused(top, item)]
     problems = {problem.path: [linter.unreadable(problem.path, problem.reason)] for problem in found.problems}
     return {**results, **problems}
 
 
-def fix(files: Iterable[File], results: dict[str, list[Diagnostic]], *, unsafe: bool) -> Iterator[Fixed]:
+def _top(files: Iterable[File]) -> str:
+    """Return the folder that all files are in."""
+    folders = {os.path.dirname(os.path.abspath(file.path)) for file in files}
+    return os.path.commonpath(folders) if folders else ""
+
+
+def _excused(top: str, item: Diagnostic) -> bool:
+    """Tell whether a finding depends on a function having no caller, and another file of the project calls it."""
+    return bool(item.uncalled) and called_elsewhere(item.filename, item.uncalled, top)
+
+
+def fix(files: Sequence[File], results: dict[str, list[Diagnostic]], *, unsafe: bool) -> Iterator[Fixed]:
     """Mend the files that have a finding with a fix; write nothing."""
     tasks = []
+    top = _top(files)
     for file in files:
         if any(fixes.applicable(item, unsafe) for item in results[file.path]):
             try:
-                tasks.append(_Task(Source.read(file.path), file.settings, unsafe=unsafe))
+                tasks.append(_Task(Source.read(file.path), file.settings, unsafe=unsafe, top=top))
             except (OSError, Unreadable):
                 continue
     for task, outcome in zip(tasks, _run(_fix, tasks), strict=True):
@@ -140,7 +158,7 @@ def _lint(task: _Task) -> list[Diagnostic]:
 
 
 def _fix(task: _Task) -> linter.FixResult:
-    return linter.fix(task.source, task.settings, task.unsafe)
+    return linter.fix(task.source, task.settings, task.unsafe, excused=partial(_excused, task.top))
 
 
 def _run(function: Callable[[_Task], T], tasks: Sequence[_Task]) -> list[T | BaseException]:

@@ -22,7 +22,7 @@ LEVELS = [
     {"guard", "positions", "config"},
     {"lower", "rewrite", "tape", "fixes", "suppressions"},
     {"checks"},
-    {"linter", "discovery", "cache"},
+    {"linter", "discovery", "cache", "mentions"},
     {"project", "reports"},
     {"cli"},
     {"__main__"},
