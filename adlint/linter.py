@@ -26,7 +26,6 @@ from adlint.source import Source
 ROUNDS = 10
 TOP = Position(1, 1)
 UNREADABLE, FAILED = "unreadable-source", "internal-error"
-WORDS = ("backward", "autograd", "_grad", ".grad", "inference_mode", ".eval(", ".train(", ".step(")
 
 
 @dataclass(frozen=True)
@@ -104,15 +103,34 @@ def fix(
 
 
 def relevant(text: str, profiles: Iterable[Profile]) -> Profile | None:
-    """Return the profile of the framework that a text imports most, if it has anything of autograd in it."""
-    if not any(word in text for word in WORDS):
-        return None
+    """Return the profile of the framework that a text imports most, if anything can be found in it.
+
+    Every finding needs a backward pass, or a network that is put in evaluation mode.
+    """
+    candidates = [
+        profile
+        for profile in profiles
+        if any(word in text for word in _hints(profile)) and any(root in text for root in profile.roots)
+    ]
     best: tuple[int, Profile | None] = (0, None)
-    for profile in profiles:
-        if any(root in text for root in profile.roots):
-            imports = len(_imports(profile.roots).findall(text))
-            best = max(best, (imports, profile), key=lambda pair: pair[0])
-    return best[1]
+    for profile in candidates:
+        imports = len(_imports(profile.roots).findall(text))
+        best = max(best, (imports, profile), key=lambda pair: pair[0])
+    return best[1] if best[1] is not None and _uses(best[1]).search(text) else None
+
+
+@lru_cache(maxsize=64)
+def _hints(profile: Profile) -> tuple[str, ...]:
+    """Return the strings of which a text that `_uses` finds anything in has one."""
+    words = {*profile.walkers, *profile.switches}
+    return tuple(sorted(word for word in words if not any(other in word for other in words - {word})))
+
+
+@lru_cache(maxsize=64)
+def _uses(profile: Profile) -> re.Pattern[str]:
+    """Match a name that backpropagates, or a method that sets the mode; `.train()` never ends in evaluation."""
+    walkers, switches = ("|".join(map(re.escape, sorted(words))) for words in (profile.walkers, profile.switches))
+    return re.compile(rf"\b(?:{walkers})\b|\.\s*(?:{switches})\b(?!(?<=\btrain)\s*\(\s*\))")
 
 
 @lru_cache(maxsize=64)

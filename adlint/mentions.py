@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 
 CALL = re.compile(rb"(?<!def )\b([A-Za-z_]\w*)[ \t]*\(")
 IMPORT = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([^\n#]+)", re.MULTILINE)
@@ -17,10 +18,6 @@ WORD = re.compile(rb"[A-Za-z_]\w*")
 MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg", "adlint.toml")
 SKIPPED = {"node_modules", "__pycache__", "build", "dist", "site-packages"}
 MOST = 4_000
-
-
-class _TooMany(Exception):
-    """A project is too large to look for callers in; somebody may well be one."""
 
 
 def called_elsewhere(filename: str, name: str, top: str) -> bool:
@@ -31,10 +28,10 @@ def called_elsewhere(filename: str, name: str, top: str) -> bool:
     here = os.path.abspath(filename)
     stem = os.path.splitext(os.path.basename(here))[0]
     module = os.path.basename(os.path.dirname(here)) if stem == "__init__" else stem
-    try:
-        calls, imports = _index(project_of(here, top))
-    except _TooMany:
+    index = _index(project_of(here, top))
+    if index is None:
         return True
+    calls, imports = index
     return bool((calls.get(name.encode(), set()) & imports.get(module.encode(), set())) - {here})
 
 
@@ -50,11 +47,14 @@ def project_of(path: str, top: str) -> str:
 
 
 @lru_cache(maxsize=8)
-def _index(folder: str) -> tuple[dict[bytes, set[str]], dict[bytes, set[str]]]:
-    """Return the files that call a name, and those that name it in an import."""
+def _index(folder: str) -> tuple[dict[bytes, set[str]], dict[bytes, set[str]]] | None:
+    """Return the files that call a name, and those that name it in an import; None if the project is too large."""
+    paths = list(islice(_files(folder), MOST + 1))
+    if len(paths) > MOST:
+        return None
     calls: dict[bytes, set[str]] = {}
     imports: dict[bytes, set[str]] = {}
-    for path in _files(folder):
+    for path in paths:
         try:
             with open(path, "rb") as stream:
                 data = stream.read()
@@ -68,12 +68,8 @@ def _index(folder: str) -> tuple[dict[bytes, set[str]], dict[bytes, set[str]]]:
 
 
 def _files(folder: str) -> Iterator[str]:
-    count = 0
     for parent, folders, files in os.walk(folder):
         folders[:] = sorted(f for f in folders if f not in SKIPPED and not f.startswith("."))
         for name in sorted(files):
             if name.endswith((".py", ".pyw")):
-                count += 1
-                if count > MOST:
-                    raise _TooMany
                 yield os.path.join(parent, name)

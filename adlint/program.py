@@ -390,9 +390,13 @@ class Program:
 
 def children(node: Node) -> Iterator[Node]:
     """Yield the direct parts of a node, in source order of the fields."""
-    for field in fields(node):
-        if field.name != "handle":
-            yield from _nodes(getattr(node, field.name))
+    for name in _parts(type(node)):
+        yield from _nodes(getattr(node, name))
+
+
+@cache
+def _parts(kind: type[Node]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind) if field.name != "handle")
 
 
 def _nodes(value: object) -> Iterator[Node]:
