@@ -26,6 +26,7 @@ from adlint.tape.values import (
     Module,
     Optimizer,
     Ref,
+    Scope,
     Sequence,
     Super,
     Table,
@@ -58,7 +59,7 @@ def read(m: Machine, state: State, value: Value, name: str, site: p.Node) -> Val
         return _of_super(m, state, value, name)
     if isinstance(value, Ref):
         return _of_object(m, state, value, name, site)
-    if isinstance(value, (Const, Tuple, Builtin, Closure, Bound)):
+    if isinstance(value, (Const, Tuple, Builtin, Closure, Bound, Scope)):
         return Method(value, name)
     return m.unknown("attribute")
 
@@ -104,9 +105,11 @@ def _of_object(m: Machine, state: State, value: Ref, name: str, site: p.Node) ->
             found = find(state, thing.cls, name)
             if found is not None:
                 return bind(m, state, found, value, site)
+            getter = find(state, thing.cls, "__getattr__")
+            if isinstance(getter, Closure) and not name.startswith("__"):
+                return calls.call(m, state, Bound(value, getter), calls.Arguments((Const(name),)), site)
             if isinstance(thing, Instance) and not _library_bases(state, thing.cls):
-                getter = find(state, thing.cls, "__getattr__")
-                return Unknown(("attr", value, name)) if getter is None else m.unknown("attribute")
+                return Unknown(("attr", value, name))
         if isinstance(thing, Module):
             role = m.profile.method("module", name)
             if role:

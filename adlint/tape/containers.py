@@ -363,6 +363,9 @@ def _item(m: Machine, state: State, value: Value, thing: Table, key: Value) -> V
 def assign(m: Machine, state: State, holder: Value, key: Value, value: Value, site: p.Node) -> None:
     """Run `holder[key] = value`."""
     thing = state.object(holder)
+    if isinstance(holder, Gradient):
+        updates.clear(m, state, holder.leaves, site)
+        return
     if isinstance(thing, Table) and isinstance(holder, Ref):
         kept = tuple((k, v) for k, v in thing.items if k != key)
         state.store[holder.id] = Table((*kept, (key, value))[-64:], thing.more)

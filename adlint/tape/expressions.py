@@ -489,6 +489,8 @@ def augment(m: Machine, state: State, statement: p.Augment) -> None:
         if isinstance(held, Leaves) or state.recording != "on":
             return
     if isinstance(held, Gradient):
+        if statement.op == "*" and value in (Const(0), Const(0.0)):
+            updates.clear(m, state, held.leaves, statement)
         return
     if isinstance(thing, Sequence) and statement.op == "+":
         containers.extend(m, state, held, value)

@@ -124,13 +124,13 @@ def function(m: Machine, state: State, name: str, given: calls.Arguments, site: 
         if m.profile.role(name) == "set_grad_enabled":
             calls.enter_scope(state, Scope(effect, site))
         return Scope(effect, site)
+    special = _SPECIAL.get(name)
+    if special is not None:
+        return special(m, state, given, site)
     role = m.profile.role(name)
     handler = _FUNCTIONS.get(role)
     if handler is not None:
         return handler(m, state, name, given, site)
-    special = _SPECIAL.get(name)
-    if special is not None:
-        return special(m, state, given, site)
     if role == "plain" or (role == "" and is_foreign(m, name)):
         return unseen.foreign_call(m, state, name, given, site)
     return unseen.unknown_call(m, state, Library(name), given, site)
@@ -450,6 +450,10 @@ def _defaults(m: Machine, state: State, given: calls.Arguments, site: p.Node) ->
     return m.allocate(state, Table((), more=True))
 
 
+def _recording(state: State) -> Value:
+    return Unknown(("recording",)) if state.recording is None else Const(state.recording == "on")
+
+
 def _deque(m: Machine, state: State, given: calls.Arguments, site: p.Node) -> Value:
     return builtins.builtin(m, state, "list", given, site)
 
@@ -470,6 +474,7 @@ _SPECIAL: dict[str, Callable[[Machine, State, calls.Arguments, p.Node], Value]] 
     "collections.deque": _deque,
     "queue.Queue": _deque,
     "threading.Thread": _thread,
+    "torch.is_grad_enabled": lambda m, state, given, site: _recording(state),
     "dataclasses.field": lambda m, state, given, site: m.unknown("field"),
 }
 

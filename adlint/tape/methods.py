@@ -38,6 +38,8 @@ from adlint.tape.values import (
 def method(m: Machine, state: State, receiver: Value, name: str, given: calls.Arguments, site: p.Node) -> Value:
     """Call a method that the program does not define."""
     thing = state.object(receiver)
+    if isinstance(receiver, Scope):
+        return _scope_method(m, state, receiver, name, given)
     if isinstance(receiver, Super):
         return _super_method(m, state, receiver, name, given, site)
     if isinstance(receiver, Gradient):
@@ -61,6 +63,24 @@ def method(m: Machine, state: State, receiver: Value, name: str, given: calls.Ar
     ):
         return _class_method(m, state, receiver, name, given, site)
     return containers.method(m, state, receiver, name, given, site)
+
+
+def _scope_method(m: Machine, state: State, receiver: Scope, name: str, given: calls.Arguments) -> Value:
+    """Call a method of a context: an ExitStack enters other contexts, which last as long as it does."""
+    first = given.positional[0] if given.positional else NONE
+    if name == "__enter__":
+        state.store[("outer", receiver)] = state.recording
+        calls.enter_scope(state, receiver)
+        return receiver
+    if name in ("__exit__", "close"):
+        state.recording = state.store.pop(("outer", receiver), state.recording)
+        return NONE
+    if name == "enter_context":
+        if isinstance(first, Scope):
+            calls.enter_scope(state, first)
+        elif not calls.is_neutral(m, state, first) and state.recording == "on":
+            state.recording = None
+    return first
 
 
 def _class_method(m: Machine, state: State, receiver: Ref, name: str, given: calls.Arguments, site: p.Node) -> Value:
@@ -277,6 +297,9 @@ def _optimizer_method(
         framework.own(m, leaves)
         state.store[receiver.id] = replace(thing, leaves=leaves)
         return NONE
+    if name.startswith("register_step") and given.positional:
+        state.store[("hooks", receiver.id)] = (*state.store.get(("hooks", receiver.id), ()), given.positional[0])
+        return m.unknown()
     if role:
         return m.unknown()
     return unseen.unknown_call(
@@ -305,6 +328,9 @@ def _step(
         state.turn = before
         return result
     updates.step(m, state, optimizer, site, subject)
+    hooks = state.store.get(("hooks", optimizer.id), ()) if isinstance(optimizer, Ref) else ()
+    for hook in hooks:
+        calls.call(m, state, hook, calls.Arguments((optimizer, m.unknown(), m.unknown())), site)
     return result
 
 
