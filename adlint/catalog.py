@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from fnmatch import fnmatchcase
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
@@ -212,11 +212,6 @@ class Names:
     exact: Mapping[str, str]
     patterns: tuple[tuple[str, str], ...]
 
-    def all(self) -> Iterator[tuple[str, str]]:
-        """Every name or pattern, with its role."""
-        yield from self.exact.items()
-        yield from self.patterns
-
     def get(self, name: str) -> str:
         """The role of `name`, or an empty string."""
         found = self.exact.get(name)
@@ -248,25 +243,13 @@ class Profile:
     _prefixes: tuple[str, ...]
     _known: dict[str, str] = field(default_factory=dict)
 
-    @cached_property
-    def walkers(self) -> frozenset[str]:
-        """The last names of whatever backpropagates: a text without any of them has no backward pass.
-
-        An empty one, which every text has, stands for a name with a wildcard.
-        """
-        hooks = {hook for base in self.bases for hook in base.returns_loss}
-        return self._last_names({"backward", "grad"}) | {"" if "*" in hook else hook for hook in hooks}
-
-    @cached_property
-    def switches(self) -> frozenset[str]:
-        """The last names of whatever puts a network in evaluation mode, or in the mode that an argument says."""
-        return self._last_names({"eval", "train"})
-
-    def _last_names(self, roles: set[str]) -> frozenset[str]:
-        named = [pair for table in (self._roles, *self._methods.values()) for pair in table.all()]
+    def names(self, *roles: str) -> frozenset[str]:
+        """The last parts of all names that have one of these roles; an empty one for a name with a wildcard there."""
+        tables = (self._roles, *self._methods.values())
+        named = [pair for table in tables for pair in (*table.exact.items(), *table.patterns)]
         named += [pair for base in self.bases for pair in base.methods.items()]
-        found = {name.rpartition(".")[2] for name, role in named if role in roles}
-        return frozenset("" if set(name) & set("*[") else name for name in found)
+        last = {name.rpartition(".")[2] for name, role in named if role in roles}
+        return frozenset("" if {*name} & {*"*["} else name for name in last)
 
     def role(self, dotted: str) -> str:
         """The role of a library function or class, a key of `ROLES`; empty if its effect is not known."""

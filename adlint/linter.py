@@ -26,6 +26,7 @@ from adlint.source import Source
 ROUNDS = 10
 TOP = Position(1, 1)
 UNREADABLE, FAILED = "unreadable-source", "internal-error"
+WALKS, EVALUATES, TRAINS = ("backward", "grad"), ("eval",), ("train",)
 
 
 @dataclass(frozen=True)
@@ -121,16 +122,18 @@ def relevant(text: str, profiles: Iterable[Profile]) -> Profile | None:
 
 @lru_cache(maxsize=64)
 def _hints(profile: Profile) -> tuple[str, ...]:
-    """Return the strings of which a text that `_uses` finds anything in has one."""
-    words = {*profile.walkers, *profile.switches}
+    """Return strings one of which is in every text that `_uses` matches."""
+    words = profile.names(*WALKS, *EVALUATES, *TRAINS)
     return tuple(sorted(word for word in words if not any(other in word for other in words - {word})))
 
 
 @lru_cache(maxsize=64)
 def _uses(profile: Profile) -> re.Pattern[str]:
-    """Match a name that backpropagates, or a method that sets the mode; `.train()` never ends in evaluation."""
-    walkers, switches = ("|".join(map(re.escape, sorted(words))) for words in (profile.walkers, profile.switches))
-    return re.compile(rf"\b(?:{walkers})\b|\.\s*(?:{switches})\b(?!(?<=\btrain)\s*\(\s*\))")
+    """Match a name that backpropagates, or a method that may end in evaluation mode, as `train(False)` does."""
+    walks, evaluates, trains = (
+        "|".join(map(re.escape, sorted(profile.names(*roles)))) or "(?!)" for roles in (WALKS, EVALUATES, TRAINS)
+    )
+    return re.compile(rf"\b(?:{walks})\b|\.\s*(?:(?:{evaluates})\b|(?:{trains})\b(?!\s*\(\s*\)))")
 
 
 @lru_cache(maxsize=64)

@@ -390,13 +390,15 @@ class Program:
 
 def children(node: Node) -> Iterator[Node]:
     """Yield the direct parts of a node, in source order of the fields."""
-    for name in _parts(type(node)):
+    kind = type(node)
+    names = _FIELDS.get(kind)
+    if names is None:
+        names = _FIELDS[kind] = tuple(field.name for field in fields(kind) if field.name != "handle")
+    for name in names:
         yield from _nodes(getattr(node, name))
 
 
-@cache
-def _parts(kind: type[Node]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind) if field.name != "handle")
+_FIELDS: dict[type, tuple[str, ...]] = {}
 
 
 def _nodes(value: object) -> Iterator[Node]:

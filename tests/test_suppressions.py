@@ -11,7 +11,7 @@ from adlint.config import Settings
 from adlint.diagnostics import Certainty, Diagnostic, Severity
 from adlint.source import Source
 
-HEAD = "import torch  # no_grad\n"
+HEAD = "import torch  # backward\n"
 
 
 def findings(source: Source) -> list[Diagnostic]:

@@ -80,7 +80,7 @@ def _consumed(m: Machine, state: State, event: Event, walk: Walk, now: int) -> b
             continue
         if not _stale_tensors(m, node, first, walk):
             continue
-        kind = _consumption(m, node, first, event, same)
+        kind = _consumption(m, node, first, event, same, state.store.get(("stepped", 0), 0) > first.moment)
         definite = chained(first.guards, event.guards)
         details = (("covered", _covered(m, first, event)), ("direct", first.moment == now))
         m.note(state, Fact(kind, event, (first,), definite, m.nodes[node].site, details=details))
@@ -125,8 +125,11 @@ def _unscaled(m: Machine, node: int) -> int:
     return node
 
 
-def _consumption(m: Machine, node: int, first: Event, event: Event, same: bool) -> str:
-    """Name what happened, from the loop turns in which the node was made, freed and met again."""
+def _consumption(m: Machine, node: int, first: Event, event: Event, same: bool, stepped: bool) -> str:
+    """Name what happened, from the loop turns in which the node was made, freed and met again.
+
+    A loop that only backpropagates, without a step, is one update spelled as a loop.
+    """
     level = apart(first.turn, event.turn)
     straight = "consumed-again" if same else "shared-consumed"
     if level is None:
@@ -136,7 +139,7 @@ def _consumption(m: Machine, node: int, first: Event, event: Event, same: bool) 
     if made and made[0][0] == here[0]:
         return "carried-graph"
     before = all(m.nodes[root].turn[level : level + 1] != (here,) for root in event.object)
-    return straight if before and not same else "stale-forward"
+    return straight if not stepped or (before and not same) else "stale-forward"
 
 
 def apart(first: Turn, second: Turn) -> int | None:

@@ -30,7 +30,7 @@ def step(m: Machine, state: State, optimizer: Value, site: p.Node, subject: p.No
     """Apply the slots that an optimizer owns."""
     thing = state.object(optimizer)
     event = m.event(state, "step", site, subject, object=owner_key(optimizer))
-    state.store[("phase", 0)] = passes.moment(m, state)
+    state.store[("phase", 0)] = state.store[("stepped", 0)] = passes.moment(m, state)
     m.facts.training.update((site, *state.calls))
     m.training_loops.update(mark for mark, _ in state.turn)
     if isinstance(thing, Optimizer) and thing.leaves is not None:
