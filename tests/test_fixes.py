@@ -86,7 +86,7 @@ def fixed(
     unsafe: bool = False,
 ) -> tuple[str, int, int]:
     monkeypatch.setattr(linter, "_analyse", lambda source, profile: findings(source, mend, safety))
-    result = linter.fix(Source("x.py", "import torch  # no_grad\n" + text), Settings(), unsafe)
+    result = linter.fix(Source("x.py", "import torch  # backward\n" + text), Settings(), unsafe)
     return result.text.partition("\n")[2], len(result.applied), len(result.remaining)
 
 
