@@ -111,6 +111,9 @@ def _of_object(m: Machine, state: State, value: Ref, name: str, site: p.Node) ->
             if isinstance(thing, Instance) and not _library_bases(state, thing.cls):
                 return Unknown(("attr", value, name))
         if isinstance(thing, Module):
+            if name == "_parameters":
+                own = frozenset() if thing.leaf is None else frozenset({thing.leaf})
+                return m.allocate(state, Table(((m.unknown("name"), Leaves(own, single=True)),)))
             role = m.profile.method("module", name)
             if role:
                 return Method(value, name)
@@ -213,6 +216,9 @@ def unknown_bases(state: State, cls: Ref) -> bool:
 
 def write(m: Machine, state: State, holder: Value, name: str, value: Value, site: p.Node) -> None:
     """Run `holder.name = value`."""
+    if isinstance(holder, Gradient):
+        updates.clear(m, state, holder.leaves, site)
+        return
     if name in GRADIENTS:
         leaves = library.leaves_behind(m, state, holder)
         if leaves:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import builtins, calls, containers, expressions, library, passes, unseen, updates
+from adlint.tape import builtins, calls, containers, expressions, library, methods, passes, unseen, updates
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -127,6 +127,10 @@ def function(m: Machine, state: State, name: str, given: calls.Arguments, site: 
     special = _SPECIAL.get(name)
     if special is not None:
         return special(m, state, given, site)
+    owner, _, member = name.rpartition(".")
+    if given.positional and (owner == "torch.Tensor" or m.profile.role(owner) in ("module-base", "optimizer-base")):
+        rest = replace(given, positional=given.positional[1:])
+        return methods.method(m, state, given.positional[0], member, rest, site)
     role = m.profile.role(name)
     handler = _FUNCTIONS.get(role)
     if handler is not None:
@@ -152,10 +156,11 @@ def operation(m: Machine, state: State, name: str, given: calls.Arguments, site:
 
 def _in_place(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
     """Overwrite tensors: gradient slots become clean, parameters are updated."""
+    rest = replace(given, positional=given.positional[1:])
     for value in given.values:
         for one in containers.items(m, state, value) or [value]:
-            if isinstance(one, Gradient) and name.rsplit(".", 1)[-1] in ("_foreach_zero_", "zero_", "fill_"):
-                updates.clear(m, state, one.leaves, site)
+            if isinstance(one, Gradient):
+                methods.method(m, state, one, name.rsplit(".", 1)[-1].replace("_foreach_", ""), rest, site)
     first = given.values[:1]
     if first and isinstance(first[0], Leaves):
         updates.update_in_place(m, state, first[0], given.values[1:], site)
@@ -361,6 +366,8 @@ def _clip(m: Machine, state: State, name: str, given: calls.Arguments, site: p.N
 
 
 def _init(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
+    if given.positional and isinstance(given.positional[0], Gradient):
+        updates.clear(m, state, given.positional[0].leaves, site)
     return given.positional[0] if given.positional else NONE
 
 

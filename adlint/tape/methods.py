@@ -38,8 +38,11 @@ from adlint.tape.values import (
 def method(m: Machine, state: State, receiver: Value, name: str, given: calls.Arguments, site: p.Node) -> Value:
     """Call a method that the program does not define."""
     thing = state.object(receiver)
+    if name == "__setattr__" and len(given.positional) == 2 and isinstance(given.positional[0], Const):
+        attributes.write(m, state, receiver, str(given.positional[0].value), given.positional[1], site)
+        return NONE
     if isinstance(receiver, Scope):
-        return _scope_method(m, state, receiver, name, given)
+        return _scope_method(m, state, receiver, name, given, site)
     if isinstance(receiver, Super):
         return _super_method(m, state, receiver, name, given, site)
     if isinstance(receiver, Gradient):
@@ -65,7 +68,7 @@ def method(m: Machine, state: State, receiver: Value, name: str, given: calls.Ar
     return containers.method(m, state, receiver, name, given, site)
 
 
-def _scope_method(m: Machine, state: State, receiver: Scope, name: str, given: calls.Arguments) -> Value:
+def _scope_method(m: Machine, state: State, receiver: Scope, name: str, given: calls.Arguments, site: p.Node) -> Value:
     """Call a method of a context: an ExitStack enters other contexts, which last as long as it does."""
     first = given.positional[0] if given.positional else NONE
     if name == "__enter__":
@@ -75,6 +78,8 @@ def _scope_method(m: Machine, state: State, receiver: Scope, name: str, given: c
     if name in ("__exit__", "close"):
         state.recording = state.store.pop(("outer", receiver), state.recording)
         return NONE
+    if name == "callback":
+        calls.call(m, state, first, replace(given, positional=given.positional[1:]), site)
     if name == "enter_context":
         if isinstance(first, Scope):
             calls.enter_scope(state, first)
@@ -115,14 +120,17 @@ def _super_method(m: Machine, state: State, receiver: Super, name: str, given: c
     return method(m, state, receiver.receiver, name, given, site)
 
 
+RESCALING = frozenset({"add_", "sub_", "mul_", "div_", "clamp_", "detach_", "nan_to_num_", "requires_grad_"})
+"""What is done to gradients in place without forgetting them; anything else overwrites them."""
+
+
 def _gradient_method(
     m: Machine, state: State, receiver: Gradient, name: str, given: calls.Arguments, site: p.Node
 ) -> Value:
-    overwritten = name in ("zero_", "fill_", "copy_", "normal_", "uniform_")
-    if overwritten or (name == "mul_" and given.get(0, "value") in (Const(0), Const(0.0))):
-        updates.clear(m, state, receiver.leaves, site)
-        return receiver
     if name.endswith("_"):
+        nothing = any(v in (Const(0), Const(0.0)) or isinstance(v, Gradient) for v in given.values)
+        if name not in RESCALING or (nothing and name != "add_"):
+            updates.clear(m, state, receiver.leaves, site)
         return receiver
     return library.cut(m, state, site) if m.profile.method("tensor", name) != "read" else m.unknown()
 
@@ -243,6 +251,8 @@ def _module_method(m: Machine, state: State, receiver: Value, name: str, given: 
         return containers.method(m, state, m.allocate(state, Table(pairs)), name, given, site)
     if "hook" in name:
         state.store[receiver.id] = replace(thing, hooked=True)
+        if name in ("register_forward_pre_hook", "register_forward_hook") and given.positional:
+            state.store[(name, receiver.id)] = (*state.store.get((name, receiver.id), ()), given.positional[0])
         return m.unknown()
     if role in ("plain", "state", "load"):
         return m.unknown()

@@ -33,6 +33,9 @@ def forward(m: Machine, state: State, module: Value, given: calls.Arguments, sit
     assert isinstance(thing, Module)
     outermost = state.forwards == 0
     state.forwards += 1
+    inputs = Tuple(given.positional)
+    for hook in _hooks(state, "register_forward_pre_hook", module):
+        calls.call(m, state, hook, calls.Arguments((module, inputs)), site)
     found = attributes.find(state, thing.cls, "forward") if isinstance(thing.cls, Ref) else None
     if found is not None:
         result = calls.call(m, state, attributes.bind(m, state, found, module, site), given, site)
@@ -47,12 +50,20 @@ def forward(m: Machine, state: State, module: Value, given: calls.Arguments, sit
         result = library.operation(m, state, name, values, site)
         if name.rsplit(".", 1)[-1] in ("LSTM", "GRU", "RNN", "MultiheadAttention"):
             result = Tuple((result, framework.again(m, state, result, site)))
+    for hook in _hooks(state, "register_forward_hook", module):
+        calls.call(m, state, hook, calls.Arguments((module, inputs, result)), site)
     state.forwards -= 1
     if outermost:
         m.forwards.append((site, frozenset(library.nodes_in(m, state, result, sources=False))))
     if outermost and thing.training is False and not thing.hooked:
         record(m, state, library.module_leaves(m, state, module), given, result, site)
     return result
+
+
+def _hooks(state: State, kind: str, module: Value) -> tuple[Value, ...]:
+    """Return the functions of the program that are hooked to a network."""
+    held = state.store.get((kind, module.id), ()) if isinstance(module, Ref) else ()
+    return tuple(hook for hook in held if isinstance(hook, (Closure, Bound)))
 
 
 def record(
