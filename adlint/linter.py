@@ -108,32 +108,36 @@ def relevant(text: str, profiles: Iterable[Profile]) -> Profile | None:
 
     Every finding needs a backward pass, or a network that is put in evaluation mode.
     """
-    candidates = [
-        profile
-        for profile in profiles
-        if any(word in text for word in _hints(profile)) and any(root in text for root in profile.roots)
-    ]
     best: tuple[int, Profile | None] = (0, None)
-    for profile in candidates:
-        imports = len(_imports(profile.roots).findall(text))
-        best = max(best, (imports, profile), key=lambda pair: pair[0])
-    return best[1] if best[1] is not None and _uses(best[1]).search(text) else None
+    for profile in profiles:
+        words, roots = _hints(profile)
+        if any(word in text for word in words) and any(root in text for root in roots):
+            imports = len(_imports(profile.roots).findall(text)) if _uses(profile).search(text) else 0
+            best = max(best, (imports, profile), key=lambda pair: pair[0])
+    return best[1]
 
 
 @lru_cache(maxsize=64)
-def _hints(profile: Profile) -> tuple[str, ...]:
-    """Return strings one of which is in every text that `_uses` matches."""
-    words = profile.names(*WALKS, *EVALUATES, *TRAINS)
-    return tuple(sorted(word for word in words if not any(other in word for other in words - {word})))
+def _hints(profile: Profile) -> tuple[list[str], list[str]]:
+    """Return words and roots, of each of which every relevant text has one; both are cheap to look for."""
+    names = profile.names(*WALKS, *EVALUATES, *TRAINS), profile.roots
+    words, roots = ([w for w in some if not any(part != w and part in w for part in some)] for some in names)
+    return words, roots
 
 
 @lru_cache(maxsize=64)
 def _uses(profile: Profile) -> re.Pattern[str]:
-    """Match a name that backpropagates, or a method that may end in evaluation mode, as `train(False)` does."""
+    """Match a name that backpropagates, or a method that may end in evaluation mode, as `train(False)` does.
+
+    Every alternative begins with a plain character, so that the rest of the text is skipped fast.
+    """
     walks, evaluates, trains = (
-        "|".join(map(re.escape, sorted(profile.names(*roles)))) or "(?!)" for roles in (WALKS, EVALUATES, TRAINS)
+        [re.escape(name) for name in sorted(profile.names(*roles))] for roles in (WALKS, EVALUATES, TRAINS)
     )
-    return re.compile(rf"\b(?:{walks})\b|\.\s*(?:(?:{evaluates})\b|(?:{trains})\b(?!\s*\(\s*\)))")
+    ways = [rf"{name}\b(?<!\w{name})" for name in walks]
+    ways += [rf"\.\s*{name}\b" for name in evaluates]
+    ways += [rf"\.\s*{name}\b(?!\s*\(\s*\))" for name in trains]
+    return re.compile("|".join(ways) or "(?!)")
 
 
 @lru_cache(maxsize=64)
