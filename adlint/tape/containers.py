@@ -18,6 +18,7 @@ from adlint.tape.values import (
     Gradient,
     Instance,
     Leaves,
+    Library,
     Linear,
     Module,
     Ref,
@@ -45,6 +46,8 @@ def items(m: Machine, state: State, value: Value) -> list[Value] | None:
         return None if thing.more else [key for key, _ in thing.items]
     if isinstance(thing, Module) and thing.children:
         return list(thing.children)
+    if isinstance(thing, Instance) and _is_record(state, thing):
+        return list(thing.attributes.values())
     if isinstance(value, Const) and isinstance(value.value, (str, tuple)) and len(value.value) <= EXACT:
         return [Const(v) for v in value.value]
     if isinstance(thing, Counter):
@@ -53,6 +56,12 @@ def items(m: Machine, state: State, value: Value) -> list[Value] | None:
             plan, _ = turns(m, state, value, None)
             return [plan(state, n) for n in range(count)]
     return None
+
+
+def _is_record(state: State, thing: Instance) -> bool:
+    """Tell whether an object is a named tuple of the program."""
+    lineage = attributes.lineage(state, thing.cls) if isinstance(thing.cls, Ref) else ()
+    return any(isinstance(b, Library) and b.name == "typing.NamedTuple" for c in lineage for b in c.bases)
 
 
 def element(m: Machine, state: State, value: Value) -> Value:
@@ -139,17 +148,26 @@ def _counted(m: Machine, state: State, value: Value, thing: Counter) -> tuple[Ca
         if length(m, state, value) is not None:
             bounds = range(*(v.value for v in thing.parts if isinstance(v, Const)))
             return (lambda s, n: Const(bounds[n])), len(bounds) > 1
-        symbol = m.symbol()
+        symbol = m.symbol("count" if _counts_up(thing) else "turn")
         return (lambda s, n: Linear(symbol.symbol, n)), True
     inner = [turns(m, state, v, None) for v in thing.parts[: 1 if thing.kind == "enumerate" else None]]
     many = any(flag for _, flag in inner) and not any(isinstance(v, Leaves) for v in thing.parts)
     if thing.kind == "enumerate":
-        symbol = m.symbol()
+        symbol = m.symbol("count")
         plan = inner[0][0]
         if length(m, state, value) is not None and not many:
             return (lambda s, n: Tuple((Const(n), plan(s, n)))), many
         return (lambda s, n: Tuple((Linear(symbol.symbol, n), plan(s, n)))), many
     return (lambda s, n: Tuple(tuple(each(s, n) for each, _ in inner))), many
+
+
+def _counts_up(thing: Counter) -> bool:
+    """Tell whether a range starts at zero or above and goes upwards."""
+    bounds = thing.parts
+    if len(bounds) == 1:
+        return True
+    sure = all(isinstance(v, Const) and type(v.value) is int and v.value >= 0 for v in bounds[:1])
+    return sure and (len(bounds) == 2 or (isinstance(bounds[2], Const) and bounds[2].value == 1))
 
 
 def contains(m: Machine, state: State, needle: Value, holder: Value) -> Value:
@@ -291,6 +309,8 @@ def index(m: Machine, state: State, value: Value, key: Value, site: p.Node) -> V
             found: Value = held
             return found
         return Unknown(("item", value.key, key_of(key))) if is_plain(key) else m.unknown()
+    if isinstance(thing, Instance) and _is_record(state, thing):
+        return _at(m, state, Tuple(tuple(thing.attributes.values())), key)
     if isinstance(thing, Instance) and isinstance(thing.cls, Ref):
         getter = attributes.find(state, thing.cls, "__getitem__")
         if getter is not None:

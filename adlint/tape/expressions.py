@@ -193,6 +193,8 @@ def _equal(state: State, key: Key) -> bool | tuple[Key, bool]:
     _, left, right = key
     if isinstance(left, Linear) and isinstance(right, Const) and type(right.value) is int:
         left, right = left.symbol, Const(right.value - left.offset)
+        if left[0] == "count" and right.value < 0:
+            return False
     key = ("eq", left, right)
     if isinstance(right, Const):
         for other, arm in state.decisions.items():

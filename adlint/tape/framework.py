@@ -14,6 +14,7 @@ from adlint.tape.values import (
     FALSE,
     NONE,
     Builtin,
+    Class,
     Const,
     Counter,
     Gradient,
@@ -465,6 +466,18 @@ def _deque(m: Machine, state: State, given: calls.Arguments, site: p.Node) -> Va
     return builtins.builtin(m, state, "list", given, site)
 
 
+def _namedtuple(m: Machine, state: State, given: calls.Arguments, site: p.Node) -> Value:
+    fields = given.get(1, "field_names")
+    if fields is None:
+        return m.unknown()
+    if isinstance(fields, Const) and isinstance(fields.value, str):
+        names = tuple(fields.value.replace(",", " ").split())
+    else:
+        names = tuple(str(v.value) for v in containers.items(m, state, fields) or () if isinstance(v, Const))
+    bases = (Library("typing.NamedTuple"),)
+    return m.allocate(state, Class(p.Class("namedtuple", (), (), ()), 0, bases, annotated=names, dataclass=True))
+
+
 def _thread(m: Machine, state: State, given: calls.Arguments, site: p.Node) -> Value:
     target, passed = given.get(1, "target"), given.get(3, "args")
     held: dict[str, Value] = {} if target is None else {"target": target}
@@ -480,6 +493,7 @@ _SPECIAL: dict[str, Callable[[Machine, State, calls.Arguments, p.Node], Value]] 
     "collections.defaultdict": _defaults,
     "collections.deque": _deque,
     "queue.Queue": _deque,
+    "collections.namedtuple": _namedtuple,
     "threading.Thread": _thread,
     "torch.is_grad_enabled": lambda m, state, given, site: _recording(state),
     "dataclasses.field": lambda m, state, given, site: m.unknown("field"),

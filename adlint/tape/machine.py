@@ -143,8 +143,9 @@ class Machine:
     def unknown(self, label: str = "fresh") -> Unknown:
         return Unknown((label, self.fresh()))
 
-    def symbol(self) -> Linear:
-        return Linear(("turn", self.fresh()), 0)
+    def symbol(self, kind: str = "turn") -> Linear:
+        """Return a new counter; one of kind count is never negative."""
+        return Linear((kind, self.fresh()), 0)
 
     def node(
         self,

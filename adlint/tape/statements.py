@@ -188,6 +188,7 @@ def _class(m: Machine, state: State, statement: p.Statement) -> list[Outcome]:
             if isinstance(target, p.Name)
         )
         dataclass = any("dataclass" in _dotted(d) or _dotted(d).endswith("define") for d in statement.decorators)
+        dataclass = dataclass or any(isinstance(b, Library) and b.name.endswith("NamedTuple") for b in bases)
         s.store[reference.id] = Class(statement, frame, bases, attributes, annotated, dataclass)
         return reference
 

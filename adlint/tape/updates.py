@@ -66,19 +66,26 @@ def _mark_foreign(m: Machine, state: State, owned: frozenset[int], served: set[E
 
 def _apply(m: Machine, state: State, one: int, event: Event, applier: Key, exact: bool) -> None:
     slot = state.slot(one)
-    if slot.status == "stale" and slot.applier == applier and slot.applied is not None and slot.stale is not None:
+    details = (("leaf", one), ("step", event))
+    if exact and slot.foreign is not None and _spilled(m, state, slot):
+        own = slot.fills[-1]
+        definite = passes.chained(slot.foreign[0].guards, own.guards)
+        m.note(state, Fact("foreign-applied", own, slot.foreign, definite, details=details))
+    elif slot.status == "stale" and slot.applier == applier and slot.applied is not None and slot.stale is not None:
         definite = passes.chained(slot.applied.guards, slot.stale.guards)
         causes = (slot.applied, *slot.fills[:1]) if slot.uncalled is None else (slot.applied, slot.uncalled)
-        m.note(state, Fact("applied-again", slot.stale, causes, definite, details=(("leaf", one), ("step", event))))
-    elif slot.foreign is not None and exact:
-        own = slot.fills[-1]
-        apart_from = (own.site, own.calls) != (slot.foreign[0].site, slot.foreign[0].calls)
-        if apart_from and not (slot.joint and _reaches(m, state, own, slot.foreign[1])):
-            definite = passes.chained(slot.foreign[0].guards, own.guards)
-            m.note(
-                state, Fact("foreign-applied", own, slot.foreign, definite, details=(("leaf", one), ("step", event)))
-            )
+        m.note(state, Fact("applied-again", slot.stale, causes, definite, details=details))
     state.store[("slot", one)] = slots.apply(slot, event, applier)
+
+
+def _spilled(m: Machine, state: State, slot: slots.Slot) -> bool:
+    """Tell whether a slot holds gradients of its own loss and of one that belonged to another optimizer."""
+    if slot.foreign is None:
+        return False
+    own, foreign = slot.fills[-1], slot.foreign[0]
+    if (own.site, own.calls) == (foreign.site, foreign.calls):
+        return False
+    return not (slot.joint and _reaches(m, state, own, slot.foreign[1]))
 
 
 def _reaches(m: Machine, state: State, backward: Event, step: Event) -> bool:
