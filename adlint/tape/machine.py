@@ -17,8 +17,8 @@ from adlint.tape.graph import Node
 from adlint.tape.state import Outcome, State
 from adlint.tape.values import Closure, Key, Linear, Object, Ref, Unknown, Value
 
-FUEL = 8_000
-ROOM = 6
+FUEL = 6_000
+ROOM = 4
 WAYS = 24
 DEPTH = 24
 
