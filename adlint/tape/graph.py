@@ -72,6 +72,21 @@ def _between(nodes: dict[int, Node], found: list[int], targets: frozenset[int]) 
     return [n for n in found if n in kept and n not in targets]
 
 
+def surely_reached(nodes: dict[int, Node], roots: tuple[int, ...]) -> frozenset[int]:
+    """Return the ancestors that a backward walks for certain: an unknown function may have cut what lies behind it."""
+    seen: set[int] = set()
+    stack = list(roots)
+    while stack:
+        current = stack.pop()
+        node = nodes[current]
+        if current in seen or node.requires_grad is False:
+            continue
+        seen.add(current)
+        if node.kind != "call" or node.requires_grad is True:
+            stack.extend(node.parents)
+    return frozenset(seen)
+
+
 def sources(nodes: dict[int, Node], root: int, evidence: Set[Key], without: int | None = None) -> frozenset[int]:
     """Return the nodes from which the gradient of `root` can originate, not looking behind `without`.
 

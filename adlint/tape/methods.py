@@ -138,6 +138,9 @@ def _gradient_method(
 def _tensor_method(m: Machine, state: State, receiver: Value, name: str, given: calls.Arguments, site: p.Node) -> Value:
     role = m.profile.method("tensor", name)
     if role == "backward":
+        if library.is_open(m, state, receiver) and given.positional:
+            library.escape(m, state, [receiver, *given.values])
+            return m.unknown()
         framework.walk(m, state, "backward", "Tensor.backward", receiver, given, site)
         return NONE
     if library.is_open(m, state, receiver) and m.profile.method("module", name) == "self":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from adlint import program as p
 from adlint.tape import library, slots
 from adlint.tape.facts import Event, Fact, Guard, Turn
-from adlint.tape.graph import Walk, ancestors, must_require_grad
+from adlint.tape.graph import Walk, ancestors, must_require_grad, surely_reached
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 
@@ -73,10 +73,13 @@ def _consumed(m: Machine, state: State, event: Event, walk: Walk, now: int) -> b
     freed = [(n, e) for n in walk.nodes if (e := state.freed(n)) is not None]
     if not freed:
         return False
+    sure = surely_reached(m.nodes, event.object)
     for node, first in freed:
         assert first.root is not None
         same = _same_loss(m, first, event, walk)
         if not any(must_require_grad(m.nodes, node, root, m.evidence) for root in first.object):
+            continue
+        if node not in sure or node not in surely_reached(m.nodes, first.object):
             continue
         if not _stale_tensors(m, node, first, walk):
             continue

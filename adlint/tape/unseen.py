@@ -135,7 +135,7 @@ def unknown_call(m: Machine, state: State, callee: Value, given: calls.Arguments
     if isinstance(callee, (Unknown, Library)) and state.recording in ("on", None):
         parents.append(leaf)
     outermost = state.forwards == 0
-    sure = True if network is not None and not state.frozen(leaf) else None
+    sure = True if network is not None and network == key and not state.frozen(leaf) else None
     node = m.node(state, "call", "call", tuple(parents), None, site, sure, network if network is not None else key)
     result = library.tensor(m, state, node)
     m.forwards.append((site, frozenset({node})))
