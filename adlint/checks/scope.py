@@ -22,9 +22,9 @@ def eval_without_no_grad(context: Context, rule: Rule) -> list[Diagnostic]:
     for fact in context.facts.of("recorded-in-eval"):
         site = _place(context, fact)
         scope = _whole(context, site)
-        if (scope or site) in places:
+        if scope in places:
             continue
-        places.add(scope or site)
+        places.add(scope)
         fix = _unrecorded(context, site, fact)
         related: tuple[Related, ...] = ()
         if site is not fact.event.site:
@@ -52,8 +52,12 @@ def _place(context: Context, fact: Fact) -> p.Node:
     return event.site
 
 
-def _whole(context: Context, site: p.Node) -> p.Node | None:
-    return context.function(site) or _outermost_loop(context, site)
+def _whole(context: Context, site: p.Node) -> p.Node:
+    """Return what one mending covers: the function if it only evaluates, else the loop or statement."""
+    function = context.function(site)
+    if function is not None and _evaluates(context, function):
+        return function
+    return _outermost_loop(context, site) or context.statement(site)
 
 
 def _outermost_loop(context: Context, site: p.Node) -> p.Statement | None:

@@ -22,6 +22,8 @@ def missing_zero_grad(context: Context, rule: Rule) -> list[Diagnostic]:
         message = rule.message.format(owner=owner, line=context.line(step.site))
         related = [context.related("the step that applies them, again and again", step.site)]
         fix = _called(context, uncalled) if uncalled is not None else _cleared(context, step, fact.event)
+        if dict(fact.details)["aliased"]:
+            fix = None
         found.append(context.diagnostic(rule, fact, site, message, tuple(related), fix))
     return found
 

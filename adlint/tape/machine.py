@@ -187,7 +187,8 @@ class Machine:
         """Keep a fact, the definite one where it is noted on several paths."""
         if state.muted or (state.crashed and fact.kind != "recorded-in-eval"):
             return
-        key = (fact.kind, fact.event.site, fact.causes[0].site if fact.causes else None, fact.details[:1])
+        first = fact.causes[0].site if fact.causes else fact.event.calls
+        key = (fact.kind, fact.event.site, first, fact.details[:1])
         held = self.noted.get(key)
         if held is None or (fact.definite and not held.definite):
             self.noted[key] = fact

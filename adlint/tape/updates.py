@@ -47,7 +47,7 @@ def step(m: Machine, state: State, optimizer: Value, site: p.Node, subject: p.No
         _apply(m, state, one, event, owner_key(optimizer), exact)
         aliased = state.store.get(("alias", one))
         for other in aliased or ():
-            _apply(m, state, other, event, owner_key(optimizer), exact)
+            _apply(m, state, other, event, owner_key(optimizer), exact, aliased=True)
     if exact:
         _mark_foreign(m, state, owned, served, event)
 
@@ -64,9 +64,9 @@ def _mark_foreign(m: Machine, state: State, owned: frozenset[int], served: set[E
             state.store[("slot", one)] = replace(slot, foreign=(mine, event), joint=joint)
 
 
-def _apply(m: Machine, state: State, one: int, event: Event, applier: Key, exact: bool) -> None:
+def _apply(m: Machine, state: State, one: int, event: Event, applier: Key, exact: bool, aliased: bool = False) -> None:
     slot = state.slot(one)
-    details = (("leaf", one), ("step", event))
+    details = (("leaf", one), ("step", event), ("aliased", aliased))
     if exact and slot.foreign is not None and _spilled(m, state, slot):
         own = slot.fills[-1]
         definite = passes.chained(slot.foreign[0].guards, own.guards)
