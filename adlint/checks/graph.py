@@ -65,7 +65,7 @@ def _repeat(context: Context, fact: Fact) -> Fix | None:
         return _keep(context, first, "retain_graph=True", "keep the graph for the second pass")
     if a is b or first.kind != "backward" or second.kind != "backward" or not _bare(b, second):
         return None
-    if not details["covered"] or not details["direct"]:
+    if not details["covered"] or not details["direct"] or _scaled(first) != _scaled(second):
         return None
     if fact.kind == "consumed-again" and second.site in context.facts.passes:
         return None
@@ -124,10 +124,15 @@ def _root(site: p.Node, event: Event) -> p.Expression | None:
     if not isinstance(site, p.Call) or event.subject is None:
         return None
     inner = event.subject
-    scaled = isinstance(inner, p.Call) and isinstance(inner.function, p.Attribute) and inner.function.attr == "scale"
-    if isinstance(inner, p.Call) and scaled and len(inner.arguments) == 1 and not inner.arguments[0].star:
+    if isinstance(inner, p.Call) and _scaled(event) and len(inner.arguments) == 1 and not inner.arguments[0].star:
         return inner.arguments[0].value
     return inner if isinstance(inner, p.Expression) else None
+
+
+def _scaled(event: Event) -> bool:
+    """Tell whether what was backpropagated is a loss handed to a scaler."""
+    inner = event.subject
+    return isinstance(inner, p.Call) and isinstance(inner.function, p.Attribute) and inner.function.attr == "scale"
 
 
 def _is_receiver(site: p.Node, root: p.Expression) -> bool:
