@@ -17,7 +17,7 @@ from adlint.tape.graph import Node
 from adlint.tape.state import Outcome, State
 from adlint.tape.values import Closure, Key, Linear, Object, Ref, Unknown, Value
 
-FUEL = 6_000
+FUEL = 10_000
 ROOM = 4
 WAYS = 24
 DEPTH = 24
