@@ -173,8 +173,9 @@ def _run(function: Callable[[_Task], T], tasks: Sequence[_Task]) -> list[T | Bas
 
     context = get_context("fork" if sys.platform == "linux" else None)
     with ProcessPoolExecutor(workers, context, initializer=_start) as pool:
-        futures = [pool.submit(_work, function, task) for task in tasks]
-        outcomes = [_attempt(future.result) for future in futures]
+        longest_first = sorted(range(len(tasks)), key=lambda number: -len(tasks[number].source.text))
+        futures = {number: pool.submit(_work, function, tasks[number]) for number in longest_first}
+        outcomes = [_attempt(futures[number].result) for number in range(len(tasks))]
     for number, outcome in enumerate(outcomes):
         if isinstance(outcome, BrokenExecutor):  # some file took its worker down: find out which
             with ProcessPoolExecutor(1, context, initializer=_start) as pool:
