@@ -305,7 +305,7 @@ class _Reader:
             raise self._error(key, f"must be a list of strings, not {_kind(value)}")
         return tuple(value)
 
-    def _selectors(self, key: str, value: Any, line_of: str = "") -> tuple[str, ...]:
+    def _selectors(self, key: str, value: Any) -> tuple[str, ...]:
         names = self._strings(key, value)
         for name in names:
             if problem := _unknown_rule(name, load()):

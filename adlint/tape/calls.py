@@ -19,7 +19,7 @@ from adlint.tape import (
     updates,
 )
 from adlint.tape.machine import Machine, Stopped, in_depth
-from adlint.tape.state import Outcome, State
+from adlint.tape.state import Outcome, State, join
 from adlint.tape.values import (
     NONE,
     Bound,
@@ -145,7 +145,7 @@ def enter(m: Machine, state: State, closure: Closure, given: Arguments, site: p.
         return unseen.opaque(m, state, closure, given, site)
     frame = _bind(m, state, closure, given)
     if isinstance(node, p.Function) and node.is_generator:
-        return m.allocate(state, Generator(closure, frame, manager=closure.kind == "manager"))
+        return m.allocate(state, Generator(closure, frame))
     outcome: Outcome = m.branch(lambda: _run(m, state.fork(), closure, frame, site))
     state.become(outcome.state.fork())
     if outcome.kind == "raise" or outcome.value is None:
@@ -186,8 +186,6 @@ def _run(m: Machine, state: State, closure: Closure, frame: int, site: p.Node) -
         else:
             results.append(Outcome(s, "return", NONE if outcome.kind == "next" else outcome.value))
     going = [o for o in results if o.kind == "return"]
-    from adlint.tape.state import join
-
     return join(going, frame, 6) or [Outcome(state, "raise", None)]
 
 

@@ -522,11 +522,6 @@ def remove(m: Machine, state: State, target: p.Expression) -> None:
             remove(m, state, part)
 
 
-def annotated(m: Machine, state: State, value: Value, annotation: p.Expression) -> Value:
-    """Return a value that is known better by its annotation."""
-    return value
-
-
 _EVALUATE: dict[type, Callable[[Machine, State, p.Expression], Value]] = {
     p.Name: _name,
     p.Attribute: _attribute,

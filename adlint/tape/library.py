@@ -1,4 +1,4 @@
-"""What the framework does: tensors and nodes, backward, step, clear, freezing, and in-place updates of leaves."""
+"""Tensors and their nodes, the leaves behind values, freezing, and what unknown code may do to all of these."""
 
 from __future__ import annotations
 

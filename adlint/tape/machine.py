@@ -70,9 +70,7 @@ class Machine:
     values_of: dict[Key, int] = field(default_factory=dict)
     yielding: list[Callable[[State, Value], Value]] = field(default_factory=list)
     nested: dict[p.Node, bool] = field(default_factory=dict)
-    truncated: bool = False
     complete: bool = True
-    local_roots: frozenset[str] = frozenset()
     named: dict[str, int] = field(default_factory=dict)
 
     def fresh(self) -> int:
@@ -117,7 +115,6 @@ class Machine:
                 except Stopped as stop:
                     outcomes.append(Outcome(current, stop.kind))
                 if len(outcomes) >= WAYS:
-                    self.truncated = True
                     break
                 for place in range(len(self.trail) - 1, len(prefix) - 1, -1):
                     entry = self.trail[place]

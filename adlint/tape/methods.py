@@ -88,6 +88,12 @@ def _scope_method(m: Machine, state: State, receiver: Scope, name: str, given: c
     return first
 
 
+def _unfollowed(m: Machine, state: State, receiver: Value, name: str, given: calls.Arguments, site: p.Node) -> Value:
+    """Call a method of which nothing is known; it may do anything to its receiver too."""
+    both = replace(given, positional=(receiver, *given.positional))
+    return unseen.unknown_call(m, state, Unknown(("attr", receiver, name)), both, site)
+
+
 def _class_method(m: Machine, state: State, receiver: Ref, name: str, given: calls.Arguments, site: p.Node) -> Value:
     """Call what a class inherits from the framework: `MyFunction.apply`, `MyModel.from_pretrained`."""
     roles = [m.profile.role(base) for base in attributes.library_bases(state, receiver)]
@@ -265,9 +271,7 @@ def _module_method(m: Machine, state: State, receiver: Value, name: str, given: 
         return NONE
     if base is not None and name in base.methods:
         return m.unknown()
-    return unseen.unknown_call(
-        m, state, Unknown(("attr", receiver, name)), replace(given, positional=(receiver, *given.positional)), site
-    )
+    return _unfollowed(m, state, receiver, name, given, site)
 
 
 def _base(m: Machine, state: State, cls: Ref | str) -> Base | None:
@@ -315,9 +319,7 @@ def _optimizer_method(
         return m.unknown()
     if role:
         return m.unknown()
-    return unseen.unknown_call(
-        m, state, Unknown(("attr", receiver, name)), replace(given, positional=(receiver, *given.positional)), site
-    )
+    return _unfollowed(m, state, receiver, name, given, site)
 
 
 def _step(
@@ -386,9 +388,7 @@ def _instance_method(
             and not attributes.library_bases(state, thing.cls)
         ):
             return m.unknown()
-    return unseen.unknown_call(
-        m, state, Unknown(("attr", receiver, name)), replace(given, positional=(receiver, *given.positional)), site
-    )
+    return _unfollowed(m, state, receiver, name, given, site)
 
 
 def _assistant(

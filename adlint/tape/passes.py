@@ -25,13 +25,10 @@ def backward(
     if not roots:
         return
     now = state.store.get(("moment", 0), 0)
-    later = moment(m, state)
+    later = trains(m, state, site)
     event = m.event(state, kind, site, subject, retained=retained, root=roots[0], object=roots, moment=later)
-    m.facts.training.update((site, *state.calls))
     walks = [ancestors(m.nodes, n, inputs if kind == "grad" else None) for n in roots]
     walk = Walk(tuple(dict.fromkeys(n for w in walks for n in w.nodes)), frozenset().union(*(w.leaves for w in walks)))
-    m.training_loops.update(mark for mark, _ in state.turn)
-    state.store[("phase", 0)] = m.fresh()
     m.walked.update(walk.nodes)
     m.walked.update(roots)
     if _consumed(m, state, event, walk, now):
@@ -60,6 +57,14 @@ def _passes(m: Machine, state: State, event: Event) -> None:
         m.passed.add(("graph", first.site, event.site, apart(first.turn, event.turn)))
     if not event.retained:
         state.store[("backwards", 0)] = {**earlier, event.site: event}
+
+
+def trains(m: Machine, state: State, site: p.Node) -> int:
+    """Note that a backward or step is run at a place, and start a new moment and a new phase of clears."""
+    m.facts.training.update((site, *state.calls))
+    m.training_loops.update(mark for mark, _ in state.turn)
+    state.store[("phase", 0)] = now = moment(m, state)
+    return now
 
 
 def moment(m: Machine, state: State) -> int:
@@ -161,7 +166,7 @@ def _stale_tensors(m: Machine, node: int, first: Event, walk: Walk) -> bool:
     if record.kind == "source":
         return node in first.object
     if record.kind in ("call", "part"):
-        if node in first.object and node in (walk.nodes[0],):
+        if node in first.object and node == walk.nodes[0]:
             return True
         if (
             record.kind == "call"

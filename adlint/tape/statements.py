@@ -38,8 +38,6 @@ def block(m: Machine, state: State, statements: tuple[p.Statement, ...]) -> list
         for outcome in live:
             results += run(m, outcome.state, statement)
         done += [o for o in results if o.kind != "next"]
-        if len(results) > 2 * ROOM:
-            m.truncated = True
         live = join([o for o in results if o.kind == "next"], newest, ROOM)
         if not live:
             break
@@ -73,8 +71,6 @@ def _simple(action: Callable[[Machine, State, p.Statement], None]) -> Callable[.
 def _assign(m: Machine, state: State, statement: p.Statement) -> None:
     assert isinstance(statement, p.Assign)
     value = expressions.evaluate(m, state, statement.value)
-    if statement.annotation is not None:
-        value = expressions.annotated(m, state, value, statement.annotation)
     for target in statement.targets:
         expressions.store(m, state, target, value)
 

@@ -22,17 +22,11 @@ from adlint.tape.values import (
 )
 
 
-def owner_key(value: Value) -> Key:
-    return key_of(value)
-
-
 def step(m: Machine, state: State, optimizer: Value, site: p.Node, subject: p.Node | None) -> None:
     """Apply the slots that an optimizer owns."""
     thing = state.object(optimizer)
-    event = m.event(state, "step", site, subject, object=owner_key(optimizer))
-    state.store[("phase", 0)] = state.store[("stepped", 0)] = passes.moment(m, state)
-    m.facts.training.update((site, *state.calls))
-    m.training_loops.update(mark for mark, _ in state.turn)
+    event = m.event(state, "step", site, subject, object=key_of(optimizer))
+    state.store[("stepped", 0)] = passes.trains(m, state, site)
     if isinstance(thing, Optimizer) and thing.leaves is not None:
         owned = library.expand(m, state, thing.leaves)
         exact = True
@@ -41,13 +35,13 @@ def step(m: Machine, state: State, optimizer: Value, site: p.Node, subject: p.No
     served: set[Event] = set()
     for one in owned:
         slot = state.slot(one)
-        if not exact and slot.applier not in (None, owner_key(optimizer)):
+        if not exact and slot.applier not in (None, key_of(optimizer)):
             continue
         served.update(slot.fills)
-        _apply(m, state, one, event, owner_key(optimizer), exact)
+        _apply(m, state, one, event, key_of(optimizer), exact)
         aliased = state.store.get(("alias", one))
         for other in aliased or ():
-            _apply(m, state, other, event, owner_key(optimizer), exact, aliased=True)
+            _apply(m, state, other, event, key_of(optimizer), exact, aliased=True)
     if exact:
         _mark_foreign(m, state, owned, served, event)
 

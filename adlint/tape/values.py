@@ -230,7 +230,6 @@ class Generator:
 
     function: Closure
     frame: int
-    manager: bool = False
 
 
 @dataclass(frozen=True, slots=True)
