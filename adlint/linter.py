@@ -198,7 +198,7 @@ def _analyse(source: Source, profile: Profile) -> list[Diagnostic]:
 
     def analyse() -> list[Diagnostic]:
         program = lower(source.text, source.filename)
-        return check(run(program, profile), program, source.text, load())
+        return check(run(program, profile), program, source.text, load(), profile)
 
     try:
         return in_deep_stack(analyse)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adlint.catalog import Catalog
+from adlint.catalog import Catalog, Profile
 from adlint.checks import graph, scope, slots
 from adlint.checks.context import Context
 from adlint.diagnostics import Diagnostic
@@ -13,11 +13,11 @@ from adlint.tape.facts import Facts
 FAMILIES = {"graph": graph, "slots": slots, "scope": scope}
 
 
-def check(facts: Facts, program: Program, text: str, catalog: Catalog) -> list[Diagnostic]:
+def check(facts: Facts, program: Program, text: str, catalog: Catalog, profile: Profile) -> list[Diagnostic]:
     """Return what all rules report of a program, in the order of the text, possible findings included."""
     if not facts.found:
         return []
-    context = Context(program, facts, catalog, Rewriter(text, program))
+    context = Context(program, facts, profile, Rewriter(text, program))
     found: list[Diagnostic] = []
     for rule in catalog.rules.values():
         if rule.family in FAMILIES:

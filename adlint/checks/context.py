@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from adlint import program as p
-from adlint.catalog import Catalog, Rule
+from adlint.catalog import Profile, Rule
 from adlint.diagnostics import Applicability, Certainty, Diagnostic, Edit, Fix, Related
 from adlint.rewrite import CannotRewrite, Rewriter
 from adlint.tape.facts import Event, Fact, Facts
@@ -20,7 +20,7 @@ class Context:
 
     program: p.Program
     facts: Facts
-    catalog: Catalog
+    profile: Profile
     rewriter: Rewriter
     parents: dict[p.Node, p.Node] = field(default_factory=dict)
 
@@ -77,6 +77,21 @@ class Context:
 
     def related(self, message: str, node: p.Node) -> Related:
         return Related(message, self.program.filename, self.program.span(node))
+
+    def fix(
+        self,
+        rule: Rule,
+        edits: tuple[Edit, ...],
+        title: str = "default",
+        applicability: Applicability | None = None,
+        **words: object,
+    ) -> Fix:
+        """Return a fix of a rule under one of its titles, filled with the framework's terms and `words`; it is as safe
+        as the rule says unless `applicability` says otherwise."""
+        text = rule.fix_titles[title].format(**{**self.profile.terms, **words})
+        applicability = applicability or rule.applicability
+        assert applicability is not None, rule.name
+        return Fix(text, applicability, edits)
 
     def diagnostic(
         self,

@@ -19,7 +19,7 @@ def double_backward(context: Context, rule: Rule) -> list[Diagnostic]:
         key = "doubles" if fact.kind == "doubled" else "default"
         message = rule.messages[key].format(loss=_loss(context, fact.event), line=context.line(first.site))
         related = _related(context, first, fact.shared)
-        found.append(context.diagnostic(rule, fact, fact.event.site, message, related, _repeat(context, fact)))
+        found.append(context.diagnostic(rule, fact, fact.event.site, message, related, _repeat(context, rule, fact)))
     return found
 
 
@@ -35,7 +35,7 @@ def shared_backward(context: Context, rule: Rule) -> list[Diagnostic]:
             other=_loss(context, first),
             line=context.line(first.site),
         )
-        fix = _combined(context, fact)
+        fix = _combined(context, rule, fact)
         found.append(
             context.diagnostic(rule, fact, fact.event.site, message, _related(context, first, fact.shared), fix)
         )
@@ -57,12 +57,12 @@ def _related(context: Context, first: Event, shared: p.Node | None) -> tuple[Rel
     return tuple(related)
 
 
-def _repeat(context: Context, fact: Fact) -> Fix | None:
+def _repeat(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     """Drop the repeat, if it never went through, brings no gradient of its own, and nothing happened in between."""
     first, second, details = fact.causes[0], fact.event, dict(fact.details)
     a, b = context.statement(first.site), context.statement(second.site)
     if second.kind == "grad" and first.kind == "backward" and a is not b:
-        return _keep(context, first, "retain_graph=True", "keep the graph for the second pass")
+        return _keep(context, rule, first, "retain_graph=True", "retain")
     if a is b or first.kind != "backward" or second.kind != "backward" or not _bare(b, second):
         return None
     if not details["covered"] or not details["direct"] or _scaled(first) != _scaled(second):
@@ -72,7 +72,7 @@ def _repeat(context: Context, fact: Fact) -> Fix | None:
     if b in context.block(a) and DISTURBING & called_names(context.between(a, b)):
         return None
     try:
-        return Fix("drop the repeated backward", Applicability.SAFE, context.rewriter.delete(b))
+        return context.fix(rule, context.rewriter.delete(b))
     except CannotRewrite:
         return None
 
@@ -81,17 +81,17 @@ def _bare(statement: p.Statement, event: Event) -> bool:
     return isinstance(statement, p.Evaluate) and statement.value is event.site
 
 
-def _combined(context: Context, fact: Fact) -> Fix | None:
+def _combined(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     """Add the losses and backpropagate once, at the place of the second backward."""
     first, second = fact.causes[0], fact.event
     if first.site is second.site:
         if dict(fact.details)["direct"]:
             return None
-        return _keep(context, second, "retain_graph=True", "keep the graph for the other losses")
+        return _keep(context, rule, second, "retain_graph=True", "retain")
     if first.kind == "grad" and second.kind == "grad":
         return None
     if first.kind == "grad":
-        return _keep(context, first, "create_graph=True", "keep the graph of the inner gradient")
+        return _keep(context, rule, first, "create_graph=True", "create")
     a, b = context.statement(first.site), context.statement(second.site)
     if not (_bare(a, first) and _bare(b, second)) or b not in context.block(a):
         return None
@@ -107,14 +107,15 @@ def _combined(context: Context, fact: Fact) -> Fix | None:
         edits: tuple[Edit, ...] = (*context.rewriter.delete(a), *context.rewriter.replace(right, total))
     except CannotRewrite:
         return None
-    return Fix("add the losses and call `backward()` once", Applicability.SAFE, edits)
+    return context.fix(rule, edits)
 
 
-def _keep(context: Context, event: Event, argument: str, title: str) -> Fix | None:
+def _keep(context: Context, rule: Rule, event: Event, argument: str, title: str) -> Fix | None:
     if not isinstance(event.site, p.Call):
         return None
     try:
-        return Fix(title, Applicability.UNSAFE, context.rewriter.add_argument(event.site, argument))
+        edits = context.rewriter.add_argument(event.site, argument)
+        return context.fix(rule, edits, title, Applicability.UNSAFE)
     except CannotRewrite:
         return None
 

@@ -7,7 +7,7 @@ from pathlib import PurePath
 
 from adlint import program as p
 from adlint.catalog import Rule
-from adlint.checks.context import Applicability, CannotRewrite, Context, Edit, Event, Fix, called_names, trains
+from adlint.checks.context import CannotRewrite, Context, Edit, Event, Fix, called_names, trains
 from adlint.diagnostics import Diagnostic, Related
 from adlint.tape.facts import Fact
 
@@ -25,7 +25,7 @@ def eval_without_no_grad(context: Context, rule: Rule) -> list[Diagnostic]:
         if scope in places:
             continue
         places.add(scope)
-        fix = _unrecorded(context, site, fact)
+        fix = _unrecorded(context, rule, site, fact)
         related: tuple[Related, ...] = ()
         if site is not fact.event.site:
             related = (context.related("recorded here", fact.event.site),)
@@ -73,7 +73,7 @@ def _outermost_loop(context: Context, site: p.Node) -> p.Statement | None:
     return found
 
 
-def _unrecorded(context: Context, site: p.Node, fact: Fact) -> Fix | None:
+def _unrecorded(context: Context, rule: Rule, site: p.Node, fact: Fact) -> Fix | None:
     function = context.function(site)
     rewriter = context.rewriter
     walked = bool(dict(fact.details).get("walked"))
@@ -83,7 +83,7 @@ def _unrecorded(context: Context, site: p.Node, fact: Fact) -> Fix | None:
         if function is not None and site is fact.event.site and not walked and _evaluates(context, function):
             name, imports = rewriter.spelling("torch.no_grad", function)
             edits: tuple[Edit, ...] = (*imports, *rewriter.decorate(function, f"@{name}()"))
-            return Fix(f"decorate `{function.name}` with `@{name}()`", Applicability.SAFE, edits)
+            return context.fix(rule, edits, function=function.name, scope=f"{name}()")
         statement = (
             context.statement(site)
             if walked or site is not fact.event.site
@@ -91,7 +91,7 @@ def _unrecorded(context: Context, site: p.Node, fact: Fact) -> Fix | None:
         )
         name, imports = rewriter.spelling("torch.no_grad", statement)
         edits = (*imports, *rewriter.wrap((statement,), f"with {name}():"))
-        return Fix(f"wrap it in `with {name}():`", Applicability.SAFE, edits)
+        return context.fix(rule, edits, "wrap", scope=f"{name}()")
     except CannotRewrite:
         return None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from adlint import program as p
 from adlint.catalog import Rule
-from adlint.checks.context import Applicability, CannotRewrite, Context, Event, Fix, visible
+from adlint.checks.context import CannotRewrite, Context, Event, Fix, visible
 from adlint.diagnostics import Diagnostic
 
 
@@ -21,7 +21,7 @@ def missing_zero_grad(context: Context, rule: Rule) -> list[Diagnostic]:
         owner = _owner(context, step)
         message = rule.message.format(owner=owner, line=context.line(step.site))
         related = [context.related("the step that applies them, again and again", step.site)]
-        fix = _called(context, uncalled) if uncalled is not None else _cleared(context, step, fact.event)
+        fix = _called(context, rule, uncalled) if uncalled is not None else _cleared(context, rule, step, fact.event)
         if dict(fact.details)["aliased"]:
             fix = None
         found.append(context.diagnostic(rule, fact, site, message, tuple(related), fix))
@@ -45,7 +45,7 @@ def foreign_grad(context: Context, rule: Rule) -> list[Diagnostic]:
         )
         fix = None
         if context.in_block_of(fact.event.site, context.statement(step.site)) is not None:
-            fix = _cleared(context, step, fact.event)
+            fix = _cleared(context, rule, step, fact.event)
         found.append(context.diagnostic(rule, fact, fact.event.site, message, related, fix))
     return found
 
@@ -66,17 +66,17 @@ def _optimizer(step: Event) -> p.Expression | None:
     return step.subject if isinstance(step.subject, p.Expression) else None
 
 
-def _called(context: Context, event: Event) -> Fix | None:
+def _called(context: Context, rule: Rule, event: Event) -> Fix | None:
     if event.subject is None:
         return None
     try:
         edits = context.rewriter.replace(event.subject, context.text(event.subject) + "()")
     except CannotRewrite:
         return None
-    return Fix("call the clear", Applicability.SAFE, edits)
+    return context.fix(rule, edits, "uncalled")
 
 
-def _cleared(context: Context, step: Event, backward: Event) -> Fix | None:
+def _cleared(context: Context, rule: Rule, step: Event, backward: Event) -> Fix | None:
     """Insert the clear: before the backward or its accumulation window, else right after the step or update."""
     owner = _optimizer(step)
     if owner is None:
@@ -86,25 +86,23 @@ def _cleared(context: Context, step: Event, backward: Event) -> Fix | None:
     rewriter = context.rewriter
     try:
         if step.kind == "update":
-            return Fix(
-                f"clear `{text}.grad`", Applicability.SAFE, rewriter.insert_after(stepping, f"{text}.grad = None")
-            )
+            return context.fix(rule, rewriter.insert_after(stepping, f"{text}.grad = None"), "leaf", owner=text)
         code = f"{text}.zero_grad()"
-        title = f"call `{code}` first"
         if step.site in backward.calls and visible(context, owner, step.site, backward.site):
             closure = context.statement(backward.site)
-            return Fix(title, Applicability.SAFE, rewriter.insert_before(closure, code))
+            return context.fix(rule, rewriter.insert_before(closure, code), owner=text)
         same = context.function(step.site) is context.function(backward.site)
         if same:
             place = context.in_block_of(backward.site, stepping)
             if place is not None:
-                return Fix(title, Applicability.SAFE, rewriter.insert_before(place, code))
-            return Fix(f"call `{code}` after the step", Applicability.SAFE, rewriter.insert_after(stepping, code))
+                return context.fix(rule, rewriter.insert_before(place, code), owner=text)
+            return context.fix(rule, rewriter.insert_after(stepping, code), "after", owner=text)
         if visible(context, owner, step.site, backward.site) and step.calls != backward.calls:
             inner = context.function(backward.site)
             outer = context.function(step.site)
             if inner is not None and (outer in tuple(context.above(inner)) or isinstance(owner, p.Attribute)):
-                return Fix(title, Applicability.SAFE, rewriter.insert_before(context.statement(backward.site), code))
-        return Fix(f"call `{code}` after the step", Applicability.SAFE, rewriter.insert_after(stepping, code))
+                place = context.statement(backward.site)
+                return context.fix(rule, rewriter.insert_before(place, code), owner=text)
+        return context.fix(rule, rewriter.insert_after(stepping, code), "after", owner=text)
     except CannotRewrite:
         return None
