@@ -3,6 +3,7 @@
     rules/<family>/<name>.toml        one Rule: identity, texts, examples
     rules/frameworks/<id>.toml        one Profile: what a framework's names mean for the tape
     rules/frameworks/<id>/*.toml      further tables of that Profile, merged into it
+    rules/frameworks/any/*.toml       tables that are merged into every Profile
 
 Knows no source, no tree and no tape: it answers questions about names. Prints nothing, writes nothing; the only files
 read are the package's own data, through `Traversable`, so it works from a wheel, a zip and a checkout alike.
@@ -23,18 +24,15 @@ from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from adlint.diagnostics import Applicability, Severity
+from adlint.tables import CatalogError, Table, merged, parse
 
-if sys.version_info >= (3, 11):
-    from importlib.resources.abc import Traversable
-
-    import tomllib
-else:
-    import tomli as tomllib
-
-    if TYPE_CHECKING:
+if TYPE_CHECKING:
+    if sys.version_info >= (3, 11):
+        from importlib.resources.abc import Traversable
+    else:
         from importlib.abc import Traversable
 
 FAMILIES = ("graph", "slots", "scope", "meta")
@@ -102,6 +100,7 @@ METHOD_ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
         "tensor": frozenset(
             {
                 "backward",
+                "clear",
                 "clone",
                 "detach",
                 "detach_in_place",
@@ -120,8 +119,8 @@ METHOD_ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
         "module": _STATE
         | {"call", "clear", "eval", "modules", "named_parameters", "parameter", "parameters"}
         | {"requires_grad_", "self", "submodule", "train"},
-        "optimizer": _STATE | {"add_param_group", "clear", "step"},
-        "scaler": _STATE | {"scale", "step", "unscale", "update"},
+        "optimizer": _STATE | {"add_param_group", "clear", "minimize", "self", "step"},
+        "scaler": _STATE | {"minimize", "scale", "step", "unscale", "update"},
         "scheduler": _STATE | {"step"},
         "accelerator": _STATE | {"accumulate", "autocast", "backward", "clip", "gather", "prepare", "unwrap"},
         "fabric": _STATE | {"autocast", "backward", "clip", "gather", "module", "no_backward_sync", "setup"},
@@ -129,18 +128,10 @@ METHOD_ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
         "distribution": frozenset({"detach", "operation", "plain", "untracked"}),
     }
 )
-BASE_METHOD_ROLES = frozenset({"backward", "clip", "freeze", "gather", "optimizers", "plain", "schedulers", "unfreeze"})
+BASE_METHOD_ROLES = frozenset(
+    {"backward", "clip", "freeze", "gather", "optimizers", "plain", "schedulers", "toggle", "unfreeze", "untoggle"}
+)
 CALLS = frozenset({"backward", "clear", "step"})
-
-
-class CatalogError(Exception):
-    """Data that cannot be used; names the file and the key."""
-
-    def __init__(self, file: str, key: str, problem: str) -> None:
-        super().__init__(f"{file}: {key}: {problem}" if key else f"{file}: {problem}")
-        self.file = file
-        self.key = key
-        self.problem = problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +172,8 @@ class Base:
 
     Hook names may hold `*`. `calls` lists, in order, what the framework does by itself (backward, step, clear) unless
     the class attribute `manual_attribute` is set to False; `returns_loss` are the hooks whose result it backpropagates.
-    `methods` gives the roles that methods of `self` have for the tape.
+    `repeats` are the hooks that it runs for every batch, one after the other; `configures` is the one that makes the
+    optimizers. `methods` gives the roles that methods of `self` have for the tape.
     """
 
     names: tuple[str, ...]
@@ -191,6 +183,8 @@ class Base:
     returns_loss: tuple[str, ...] = ()
     calls: tuple[str, ...] = ()
     manual_attribute: str = ""
+    repeats: tuple[str, ...] = ()
+    configures: str = ""
     methods: Mapping[str, str] = field(default_factory=dict)
 
     def runs_without_recording(self, method: str) -> bool:
@@ -226,6 +220,9 @@ class Profile:
 
     `roots` are the import roots that make a file relevant. `consume` says what a backward frees. Dotted names are
     canonical: the full path by which the library documents or defines the object; Python's own are `builtins.<name>`.
+    `repeatable` are the walks that free nothing. `tracking` are the attributes that say whether a tensor is recorded,
+    each with the value that means it is. An optimizer takes what it owns as the argument `owned_argument`, its first
+    one if `owned_first`.
     """
 
     id: str
@@ -235,6 +232,10 @@ class Profile:
     retain_argument: str
     implied_retain: tuple[str, ...]
     backward_parameters: Mapping[str, tuple[str, ...]]
+    repeatable: frozenset[str]
+    tracking: Mapping[str, bool]
+    owned_argument: str
+    owned_first: bool
     bases: tuple[Base, ...]
     _roles: Names
     _methods: Mapping[str, Names]
@@ -273,6 +274,8 @@ class Profile:
         Takes library names, `Tensor.<method>` and operators: + - * / // % ** @ neg pos abs, [] (an int, slice, None or
         Ellipsis as index), [mask] (a list or tensor as index), []= (assignment to an element).
         """
+        if self.consume == "always":
+            return True
         name = operation
         for prefix in self._prefixes:
             if operation.startswith(prefix):
@@ -320,7 +323,8 @@ def load() -> Catalog:
             ids[rule.id] = rule.name
             rules[rule.name] = rule
     frameworks = root / "frameworks"
-    profiles = [read_profile(file, _tables(frameworks / file.name[:-5])) for file in _tables(frameworks)]
+    common = _tables(frameworks / "any")
+    profiles = [read_profile(file, [*common, *_tables(frameworks / file.name[:-5])]) for file in _tables(frameworks)]
     ordered = sorted(rules.values(), key=lambda rule: rule.id)
     return Catalog(
         MappingProxyType({rule.name: rule for rule in ordered}),
@@ -331,7 +335,7 @@ def load() -> Catalog:
 def read_rule(file: Traversable, family: str) -> Rule:
     """Read one rule; its name is the file's."""
     name = file.name[:-5]
-    table = _Table(f"{family}/{file.name}", _parse(file))
+    table = Table(f"{family}/{file.name}", parse(file))
     messages = table.texts("messages", required=True)
     if "default" not in messages:
         raise CatalogError(table.file, "messages", "has no default")
@@ -363,10 +367,10 @@ def read_rule(file: Traversable, family: str) -> Rule:
 def read_profile(file: Traversable, parts: Iterable[Traversable] = ()) -> Profile:
     """Read one profile, with the tables of `parts` merged into its own."""
     name = f"frameworks/{file.name}"
-    data = _parse(file)
+    data = parse(file)
     for part in parts:
-        data = _merged(data, _parse(part), f"frameworks/{file.name[:-5]}/{part.name}")
-    table = _Table(name, data)
+        data = merged(data, parse(part), f"frameworks/{file.name[:-5]}/{part.name}")
+    table = Table(name, data)
     consume = table.choice("consume", CONSUME)
     bases = tuple(_bases(table))
     roles = _names(table, "roles", "patterns", frozenset(ROLES))
@@ -375,7 +379,7 @@ def read_profile(file: Traversable, parts: Iterable[Traversable] = ()) -> Profil
         raise CatalogError(name, "bases", f"{known!r} is also in roles")
     roles = Names(MappingProxyType({**roles.exact, **exact}), roles.patterns)
     methods: dict[str, Names] = {}
-    kinds = table.child("methods") or _Table(name, {})
+    kinds = table.child("methods") or Table(name, {})
     for kind in list(kinds.data):
         if kind not in METHOD_ROLES:
             raise CatalogError(name, f"methods.{kind}", "is not a kind of object")
@@ -395,6 +399,10 @@ def read_profile(file: Traversable, parts: Iterable[Traversable] = ()) -> Profil
         retain_argument=table.text("retain_argument", default=""),
         implied_retain=table.strings("implied_retain"),
         backward_parameters=MappingProxyType(_positions(table)),
+        repeatable=frozenset(table.strings("repeatable")),
+        tracking=MappingProxyType(table.flags("tracking")),
+        owned_argument=table.text("owned_argument", default=""),
+        owned_first=table.flag("owned_first"),
         bases=bases,
         _roles=roles,
         _methods=MappingProxyType(methods),
@@ -411,82 +419,11 @@ def read_profile(file: Traversable, parts: Iterable[Traversable] = ()) -> Profil
     return profile
 
 
-@dataclass(slots=True)
-class _Table:
-    """A TOML table that is read key by key; what nobody asked for is an error."""
-
-    file: str
-    data: dict[str, Any]
-    path: str = ""
-    read: set[str] = field(default_factory=set)
-
-    def take(self, key: str, kind: type, required: bool) -> Any:
-        self.read.add(key)
-        value = self.data.get(key)
-        if value is None:
-            if required:
-                raise CatalogError(self.file, self.path + key, "is missing")
-            return None
-        if not isinstance(value, kind):
-            raise CatalogError(self.file, self.path + key, f"is not a {kind.__name__}")
-        return value
-
-    def text(self, key: str, default: str | None = None) -> str:
-        value: str | None = self.take(key, str, default is None)
-        if value is None:
-            return default or ""
-        if not value.strip():
-            raise CatalogError(self.file, self.path + key, "is empty")
-        return value
-
-    def choice(self, key: str, choices: Iterable[str]) -> str:
-        value = self.text(key)
-        if value not in choices:
-            raise CatalogError(self.file, self.path + key, f"{value!r} is not one of {', '.join(choices)}")
-        return value
-
-    def strings(self, key: str) -> tuple[str, ...]:
-        value = self.take(key, list, False) or []
-        if not all(isinstance(item, str) for item in value):
-            raise CatalogError(self.file, self.path + key, "is not a list of strings")
-        return tuple(value)
-
-    def texts(self, key: str, required: bool = False) -> dict[str, str]:
-        value = self.take(key, dict, required) or {}
-        for name, text in value.items():
-            if not isinstance(text, str):
-                raise CatalogError(self.file, f"{self.path}{key}.{name}", "is not a string")
-        return dict(value)
-
-    def pairs(self, key: str) -> Iterator[tuple[str, str]]:
-        for value in self.take(key, list, False) or []:
-            match value:
-                case [str(first), str(second)]:
-                    yield first, second
-                case _:
-                    raise CatalogError(self.file, self.path + key, f"{value!r} is not a pair of strings")
-
-    def child(self, key: str) -> _Table | None:
-        value = self.take(key, dict, False)
-        return None if value is None else _Table(self.file, value, f"{self.path}{key}.")
-
-    def children(self, key: str) -> Iterator[_Table]:
-        for index, value in enumerate(self.take(key, list, False) or []):
-            if not isinstance(value, dict):
-                raise CatalogError(self.file, f"{self.path}{key}[{index}]", "is not a table")
-            yield _Table(self.file, value, f"{self.path}{key}[{index}].")
-
-    def finish(self) -> None:
-        for key in self.data:
-            if key not in self.read:
-                raise CatalogError(self.file, self.path + key, "is not a known key")
-
-
-def _names(table: _Table, key: str, ordered: str | None, known: frozenset[str]) -> Names:
+def _names(table: Table, key: str, ordered: str | None, known: frozenset[str]) -> Names:
     """Read `role = [names]`; a name with a wildcard joins the patterns, before those of the table `ordered`."""
     exact: dict[str, str] = {}
     patterns: list[tuple[str, str]] = []
-    roles = table.child(key) or _Table(table.file, {}, f"{table.path}{key}.")
+    roles = table.child(key) or Table(table.file, {}, f"{table.path}{key}.")
     for role in roles.data:
         if role not in known:
             raise CatalogError(table.file, roles.path + role, "is not a known role")
@@ -515,12 +452,12 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile("".join(wild.get(part) or (part if part[:1] == "[" else re.escape(part)) for part in parts))
 
 
-def _positions(table: _Table) -> dict[str, tuple[str, ...]]:
-    parameters = table.child("backward_parameters") or _Table(table.file, {}, "backward_parameters.")
+def _positions(table: Table) -> dict[str, tuple[str, ...]]:
+    parameters = table.child("backward_parameters") or Table(table.file, {}, "backward_parameters.")
     return {function: parameters.strings(function) for function in parameters.data}
 
 
-def _bases(table: _Table) -> Iterator[Base]:
+def _bases(table: Table) -> Iterator[Base]:
     for item in table.children("bases"):
         role = item.text("role")
         if role not in ROLES:
@@ -538,24 +475,11 @@ def _bases(table: _Table) -> Iterator[Base]:
             returns_loss=item.strings("returns_loss"),
             calls=calls,
             manual_attribute=item.text("manual_attribute", default=""),
+            repeats=item.strings("repeats"),
+            configures=item.text("configures", default=""),
             methods=MappingProxyType(methods),
         )
         item.finish()
-
-
-def _merged(into: dict[str, Any], other: dict[str, Any], file: str, path: str = "") -> dict[str, Any]:
-    """Join two trees of tables: tables key by key, lists end to end; a value given twice is an error."""
-    result = dict(into)
-    for key, value in other.items():
-        if key not in result:
-            result[key] = value
-        elif isinstance(value, dict) and isinstance(result[key], dict):
-            result[key] = _merged(result[key], value, file, f"{path}{key}.")
-        elif isinstance(value, list) and isinstance(result[key], list):
-            result[key] = [*result[key], *value]
-        else:
-            raise CatalogError(file, path + key, "is already given")
-    return result
 
 
 def _values(choices: type[Enum]) -> list[str]:
@@ -564,13 +488,6 @@ def _values(choices: type[Enum]) -> list[str]:
 
 def _among(name: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
-
-
-def _parse(file: Traversable) -> dict[str, Any]:
-    try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise CatalogError(file.name, "", str(error)) from error
 
 
 def _tables(folder: Traversable) -> list[Traversable]:

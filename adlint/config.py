@@ -202,7 +202,8 @@ def _weight(selector: str, catalog: Catalog) -> int:
 
 
 def _profile(path: Path, settings: Settings) -> Profile:
-    from adlint.catalog import CatalogError, read_profile
+    from adlint.catalog import read_profile
+    from adlint.tables import CatalogError
 
     try:
         return read_profile(path)

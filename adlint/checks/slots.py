@@ -86,8 +86,9 @@ def _cleared(context: Context, rule: Rule, step: Event, backward: Event) -> Fix 
     rewriter = context.rewriter
     try:
         if step.kind == "update":
-            return context.fix(rule, rewriter.insert_after(stepping, f"{text}.grad = None"), "leaf", owner=text)
-        code = f"{text}.zero_grad()"
+            code = f"{text}.{context.profile.terms['clear_leaf']}"
+            return context.fix(rule, rewriter.insert_after(stepping, code), "leaf", owner=text)
+        code = f"{text}.{context.profile.terms['clear']}"
         if step.site in backward.calls and visible(context, owner, step.site, backward.site):
             closure = context.statement(backward.site)
             return context.fix(rule, rewriter.insert_before(closure, code), owner=text)

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import calls, library, updates
+from adlint.catalog import Base
+from adlint.tape import calls, expressions, library, updates
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -79,8 +80,8 @@ def _of_leaves(m: Machine, state: State, value: Leaves, name: str, site: p.Node)
         return library.gradient(m, state, value.leaves)
     if name == "data":
         return replace(value, data=True)
-    if name == "requires_grad":
-        return Const(not all(state.frozen(leaf) for leaf in value.leaves))
+    if name in m.profile.tracking:
+        return told(m, state, name, Const(not all(state.frozen(leaf) for leaf in value.leaves)))
     if name in VIEWS:
         return library.operation(m, state, name, [value], site)
     if m.profile.method("tensor", name) == "" and name not in ("grad_fn",):
@@ -110,12 +111,14 @@ def _of_object(m: Machine, state: State, value: Ref, name: str, site: p.Node) ->
                 return calls.call(m, state, Bound(value, getter), calls.Arguments((Const(name),)), site)
             if isinstance(thing, Instance) and not _library_bases(state, thing.cls):
                 return Unknown(("attr", value, name))
+        if isinstance(thing, Optimizer) and m.profile.method("optimizer", name) == "self":
+            return value
         if isinstance(thing, Module):
             if name == "_parameters":
                 own = frozenset() if thing.leaf is None else frozenset({thing.leaf})
                 return m.allocate(state, Table(((m.unknown("name"), Leaves(own, single=True)),)))
-            role = m.profile.method("module", name)
-            if role:
+            known = library_base(m, state, thing.cls)
+            if m.profile.method("module", name) or (known is not None and name in known.methods):
                 return Method(value, name)
             if thing.leaf is not None and name in ("weight", "bias", "in_proj_weight", "weight_ih", "weight_hh"):
                 return Leaves(frozenset({thing.leaf}), single=True)
@@ -143,9 +146,9 @@ def _of_tensor(m: Machine, state: State, value: Ref, thing: Tensor, name: str, s
         if node.kind == "leaf":
             return Leaves(frozenset({thing.node}), single=True, data=True)
         return library.cut(m, state, site)
-    if name == "requires_grad":
+    if name in m.profile.tracking:
         tracked = node.requires_grad if node.kind != "leaf" else not state.frozen(thing.node)
-        return Const(tracked) if isinstance(tracked, bool) else Unknown(("tracked", thing.node))
+        return told(m, state, name, Const(tracked) if isinstance(tracked, bool) else Unknown(("tracked", thing.node)))
     if name == "is_leaf":
         return Const(node.kind in ("leaf", "cut"))
     if name in VIEWS:
@@ -209,6 +212,17 @@ def library_bases(state: State, cls: Ref) -> list[str]:
     return _library_bases(state, cls)
 
 
+def library_base(m: Machine, state: State, cls: Ref | str) -> Base | None:
+    """Return the known library class that a class is or derives from, with what its framework does around methods."""
+    names = _library_bases(state, cls) if isinstance(cls, Ref) else [cls]
+    return next((base for base in map(m.profile.base, names) if base is not None), None)
+
+
+def told(m: Machine, state: State, name: str, value: Value) -> Value:
+    """Translate between what an attribute such as `requires_grad` says and whether a tensor is recorded."""
+    return value if m.profile.tracking[name] else expressions.negate(m, state, value)
+
+
 def unknown_bases(state: State, cls: Ref) -> bool:
     """Tell whether a class has a base of which nothing is known."""
     return any(isinstance(b, Unknown) for thing in lineage(state, cls) for b in thing.bases)
@@ -224,8 +238,8 @@ def write(m: Machine, state: State, holder: Value, name: str, value: Value, site
         if leaves:
             updates.assign_gradient(m, state, leaves, value, site)
             return
-    if name == "requires_grad":
-        library.set_requires_grad(m, state, holder, value, site)
+    if name in m.profile.tracking:
+        library.set_requires_grad(m, state, holder, told(m, state, name, value), site)
         return
     thing = state.object(holder)
     if name == "data" and (isinstance(holder, Leaves) or isinstance(thing, Tensor)):

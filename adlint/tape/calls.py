@@ -268,8 +268,7 @@ def instantiate(m: Machine, state: State, cls: Ref, given: Arguments, site: p.No
     if any(role in ("module-base", "module", "container", "loss", "parallel") for role in roles):
         made = Module(cls, m.node(state, "leaf", "parameters", (), False, site, True))
     elif any(role in ("optimizer-base", "optimizer", "lbfgs") for role in roles):
-        first = given.get(0, "params")
-        made = Optimizer(cls, framework.parameters_given(m, state, first) if first is not None else None)
+        made = Optimizer(cls, framework.owned(m, state, given))
         framework.own(m, made.leaves)
     else:
         made = Instance(cls)

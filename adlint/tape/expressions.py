@@ -183,8 +183,10 @@ def _undecided(state: State, key: Key) -> bool | tuple[Key, bool]:
         if state.decisions.get(("none", key)) is True:
             return False
         key = ("truth", key)
-    elif key[0] == "none" and state.decisions.get(("truth", key[1])) is True:
-        return False
+    else:
+        excluding = {"none": ("truth", *key[1:]), "lt": ("lt", *key[:0:-1])}.get(key[0])
+        if excluding is not None and state.decisions.get(excluding) is True:
+            return False
     return key, True
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import builtins, calls, containers, expressions, library, methods, passes, unseen, updates
+from adlint.tape import attributes, builtins, calls, containers, expressions, library, methods, passes, unseen, updates
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -185,12 +185,21 @@ def _untracked(m: Machine, state: State, name: str, given: calls.Arguments, site
 
 
 def _factory(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
-    flag = given.get(None, "requires_grad")
+    flag = _recorded(m, state, given)
     if isinstance(flag, Const) and flag.value:
         return library.leaf(m, state, site)
     if isinstance(flag, Unknown) and m.decide(state, ("truth", flag.key)):
         return library.leaf(m, state, site)
     return library.cut(m, state, site)
+
+
+def _recorded(m: Machine, state: State, given: calls.Arguments) -> Value | None:
+    """Return what a keyword says about whether the result is to be recorded; None if no keyword does."""
+    for name in m.profile.tracking:
+        flag = given.get(None, name)
+        if flag is not None:
+            return attributes.told(m, state, name, flag)
+    return None
 
 
 def _parameter(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
@@ -290,9 +299,14 @@ def _twin(m: Machine, state: State, leaf: int, site: p.Node) -> int:
     return twin
 
 
+def owned(m: Machine, state: State, given: calls.Arguments) -> frozenset[int] | None:
+    """Return the leaves that an optimizer made with these arguments owns; None if they are not known."""
+    held = given.get(0 if m.profile.owned_first else None, m.profile.owned_argument)
+    return None if held is None else parameters_given(m, state, held)
+
+
 def _optimizer(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
-    first = given.get(0, "params")
-    leaves = parameters_given(m, state, first) if first is not None else None
+    leaves = owned(m, state, given)
     own(m, leaves)
     return m.allocate(state, Optimizer(name, leaves))
 
@@ -346,6 +360,7 @@ def walk(m: Machine, state: State, kind: str, name: str, root: Value, given: cal
     retained = _keeps(argument(m.profile.retain_argument))
     if argument(m.profile.retain_argument) is None:
         retained = any(_keeps(argument(other)) for other in m.profile.implied_retain) or given.open
+    retained = retained or name in m.profile.repeatable
     inputs = argument("inputs")
     limit = None
     if inputs is not None and (kind == "grad" or inputs != NONE):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.catalog import Base
-from adlint.tape import attributes, calls, containers, expressions, framework, library, unseen, updates
+from adlint.tape import attributes, calls, containers, expressions, framework, hooks, library, unseen, updates
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -107,9 +106,8 @@ def _class_method(m: Machine, state: State, receiver: Ref, name: str, given: cal
 def _super_method(m: Machine, state: State, receiver: Super, name: str, given: calls.Arguments, site: p.Node) -> Value:
     thing = state.object(receiver.receiver)
     if name == "__init__":
-        first = given.get(0, "params")
-        if isinstance(thing, Optimizer) and first is not None and isinstance(receiver.receiver, Ref):
-            leaves = framework.parameters_given(m, state, first)
+        if isinstance(thing, Optimizer) and given.values and isinstance(receiver.receiver, Ref):
+            leaves = framework.owned(m, state, given)
             framework.own(m, leaves)
             state.store[receiver.receiver.id] = replace(thing, leaves=leaves)
         elif isinstance(thing, Module) and isinstance(receiver.receiver, Ref) and given.positional:
@@ -151,6 +149,9 @@ def _tensor_method(m: Machine, state: State, receiver: Value, name: str, given: 
         return NONE
     if library.is_open(m, state, receiver) and m.profile.method("module", name) == "self":
         return receiver
+    if role == "clear":
+        updates.clear(m, state, library.leaves_behind(m, state, receiver), site)
+        return NONE
     if role == "detach":
         return library.cut(m, state, site)
     if role == "detach_in_place":
@@ -265,18 +266,10 @@ def _module_method(m: Machine, state: State, receiver: Value, name: str, given: 
         return m.unknown()
     if role in ("plain", "state", "load"):
         return m.unknown()
-    base = _base(m, state, thing.cls)
-    if base is not None and base.methods.get(name) == "backward" and given.positional:
-        framework.walk(m, state, "backward", "manual_backward", given.positional[0], given, site)
-        return NONE
+    base = attributes.library_base(m, state, thing.cls)
     if base is not None and name in base.methods:
-        return m.unknown()
+        return hooks.inherited(m, state, receiver, base, name, given, site)
     return _unfollowed(m, state, receiver, name, given, site)
-
-
-def _base(m: Machine, state: State, cls: Ref | str) -> Base | None:
-    names = attributes.library_bases(state, cls) if isinstance(cls, Ref) else [cls]
-    return next((b for b in (m.profile.base(n) for n in names) if b is not None), None)
 
 
 def set_mode(m: Machine, state: State, module: Ref, training: bool, site: p.Node) -> None:
@@ -308,6 +301,8 @@ def _optimizer_method(
         return NONE
     if role == "step":
         return _step(m, state, receiver, given, site)
+    if role == "minimize":
+        return _step(m, state, receiver, calls.Arguments(), site)
     if role == "add_param_group" and given.positional:
         added = framework.parameters_given(m, state, given.positional[0])
         leaves = None if added is None or thing.leaves is None else thing.leaves | added
@@ -358,6 +353,8 @@ def _instance_method(
         job = m.profile.method("scaler", name)
         if job == "scale" and first is not None:
             return library.operation(m, state, "*", [first], site)
+        if job == "minimize" and first is not None:
+            return step_of(m, state, first, calls.Arguments(), site)
         if job == "step" and first is not None:
             return step_of(m, state, first, replace(given, positional=given.positional[1:]), site)
         return m.unknown()
@@ -381,7 +378,7 @@ def _instance_method(
             state.recording = scope
         return NONE
     if isinstance(thing.cls, Ref):
-        base = _base(m, state, thing.cls)
+        base = attributes.library_base(m, state, thing.cls)
         if (
             base is None
             and not attributes.unknown_bases(state, thing.cls)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from adlint import program as p
 from adlint.catalog import Profile
-from adlint.tape import attributes, calls, library, passes, statements
+from adlint.tape import attributes, calls, hooks, library, passes, statements
 from adlint.tape.facts import Fact, Facts
 from adlint.tape.graph import ancestors
 from adlint.tape.machine import FUEL, Exhausted, Machine, Stopped
@@ -94,6 +94,8 @@ def _root(m: Machine, state: State, value: Value) -> None:
     if made is None:
         return
     base, instance = made
+    if isinstance(instance, Ref):
+        _repeat(m, base.fork(), instance)
     pending.sort(key=lambda v: m.named.get(v.node.name, 0) > 0 if isinstance(v.node, p.Function) else True)
     for method in pending:
         if method.node in m.entered or method.kind not in ("function", "classmethod", "static"):
@@ -113,6 +115,21 @@ def _construct(m: Machine, state: State, cls: Ref, thing: Class) -> tuple[State,
             outcome.state.guards = ()
             return outcome.state, outcome.value
     return None
+
+
+def _repeat(m: Machine, state: State, instance: Ref) -> None:
+    """Run the hooks of an instance that its framework repeats for every batch."""
+    repeated = hooks.repeated(m, state, instance)
+    if not repeated:
+        return
+    m.fuel = FUEL
+    m.complete = True
+    try:
+        for outcome in hooks.run(m, state, instance, repeated):
+            library.escape(m, outcome.state, [instance])
+    except (Exhausted, Stopped):
+        m.complete = False
+    _close(m, "")
 
 
 def _call(

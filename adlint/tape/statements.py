@@ -289,17 +289,28 @@ def _for(m: Machine, state: State, statement: p.Loop, value: Value) -> list[Outc
 
         return action
 
-    count = containers.length(m, state, value)
-    return _turns(m, state, statement, count if count is not None else 2, bind, before)
+    body, count = _body(m, statement), containers.length(m, state, value)
+    return _turns(m, state, count if count is not None else 2, bind, body, before, statement.orelse)
+
+
+def _body(m: Machine, statement: p.Loop) -> Callable[[State], list[Outcome]]:
+    return lambda s: block(m, s, statement.body)
+
+
+def repeat(m: Machine, state: State, body: Callable[[State], list[Outcome]]) -> list[Outcome]:
+    """Run what a framework repeats, as a loop without a target runs its body."""
+    state.looping += 1
+    return _turns(m, state, 2, lambda number: lambda s: NONE, body, dict(state.store), ())
 
 
 def _turns(
     m: Machine,
     state: State,
-    statement: p.Loop,
     count: int,
     bind: Callable[[int], Callable[[State], Value]],
+    body: Callable[[State], list[Outcome]],
     before: dict[object, object],
+    orelse: tuple[p.Statement, ...],
 ) -> list[Outcome]:
     outer, guards = state.turn, state.guards
     live, left, broken = [state], [], []
@@ -315,7 +326,7 @@ def _turns(
             for begun in m.explore(s, bind(number)):
                 if begun.kind == "next":
                     begun.state.guards = guards
-                    results += block(m, begun.state, statement.body)
+                    results += body(begun.state)
                 else:
                     results.append(begun)
         left += [o for o in results if o.kind in ("return", "raise")]
@@ -327,8 +338,8 @@ def _turns(
         if not live:
             break
     ended = [Outcome(s) for s in live]
-    if statement.orelse:
-        ended = [o for s in live for o in block(m, s, statement.orelse)]
+    if orelse:
+        ended = [o for s in live for o in block(m, s, orelse)]
     done = [Outcome(o.state) for o in broken] + ended
     for outcome in done:
         outcome.state.guards = guards
@@ -351,7 +362,7 @@ def _while(m: Machine, state: State, statement: p.Loop) -> list[Outcome]:
 
         return action
 
-    return _turns(m, state, statement, 2, bind, before)
+    return _turns(m, state, 2, bind, _body(m, statement), before, statement.orelse)
 
 
 def _widen(m: Machine, state: State, statement: p.Loop) -> None:

@@ -1,0 +1,133 @@
+"""Reading TOML tables key by key: what is missing, of another type or unknown is an error that names file and key.
+
+Knows nothing of rules or frameworks; reads only what it is handed. Prints nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if sys.version_info >= (3, 11):
+    from importlib.resources.abc import Traversable
+
+    import tomllib
+else:
+    import tomli as tomllib
+
+    if TYPE_CHECKING:
+        from importlib.abc import Traversable
+
+
+class CatalogError(Exception):
+    """Data that cannot be used; names the file and the key."""
+
+    def __init__(self, file: str, key: str, problem: str) -> None:
+        super().__init__(f"{file}: {key}: {problem}" if key else f"{file}: {problem}")
+        self.file = file
+        self.key = key
+        self.problem = problem
+
+
+@dataclass(slots=True)
+class Table:
+    """A TOML table that is read key by key; what nobody asked for is an error."""
+
+    file: str
+    data: dict[str, Any]
+    path: str = ""
+    read: set[str] = field(default_factory=set)
+
+    def take(self, key: str, kind: type, required: bool) -> Any:
+        self.read.add(key)
+        value = self.data.get(key)
+        if value is None:
+            if required:
+                raise CatalogError(self.file, self.path + key, "is missing")
+            return None
+        if not isinstance(value, kind):
+            raise CatalogError(self.file, self.path + key, f"is not a {kind.__name__}")
+        return value
+
+    def text(self, key: str, default: str | None = None) -> str:
+        value: str | None = self.take(key, str, default is None)
+        if value is None:
+            return default or ""
+        if not value.strip():
+            raise CatalogError(self.file, self.path + key, "is empty")
+        return value
+
+    def choice(self, key: str, choices: Iterable[str]) -> str:
+        value = self.text(key)
+        if value not in choices:
+            raise CatalogError(self.file, self.path + key, f"{value!r} is not one of {', '.join(choices)}")
+        return value
+
+    def strings(self, key: str) -> tuple[str, ...]:
+        value = self.take(key, list, False) or []
+        if not all(isinstance(item, str) for item in value):
+            raise CatalogError(self.file, self.path + key, "is not a list of strings")
+        return tuple(value)
+
+    def texts(self, key: str, required: bool = False) -> dict[str, str]:
+        value = self.take(key, dict, required) or {}
+        for name, text in value.items():
+            if not isinstance(text, str):
+                raise CatalogError(self.file, f"{self.path}{key}.{name}", "is not a string")
+        return dict(value)
+
+    def flag(self, key: str) -> bool:
+        return bool(self.take(key, bool, False))
+
+    def flags(self, key: str) -> dict[str, bool]:
+        value = self.take(key, dict, False) or {}
+        if not all(isinstance(item, bool) for item in value.values()):
+            raise CatalogError(self.file, self.path + key, "is not a table of true and false")
+        return dict(value)
+
+    def pairs(self, key: str) -> Iterator[tuple[str, str]]:
+        for value in self.take(key, list, False) or []:
+            match value:
+                case [str(first), str(second)]:
+                    yield first, second
+                case _:
+                    raise CatalogError(self.file, self.path + key, f"{value!r} is not a pair of strings")
+
+    def child(self, key: str) -> Table | None:
+        value = self.take(key, dict, False)
+        return None if value is None else Table(self.file, value, f"{self.path}{key}.")
+
+    def children(self, key: str) -> Iterator[Table]:
+        for index, value in enumerate(self.take(key, list, False) or []):
+            if not isinstance(value, dict):
+                raise CatalogError(self.file, f"{self.path}{key}[{index}]", "is not a table")
+            yield Table(self.file, value, f"{self.path}{key}[{index}].")
+
+    def finish(self) -> None:
+        for key in self.data:
+            if key not in self.read:
+                raise CatalogError(self.file, self.path + key, "is not a known key")
+
+
+def merged(into: dict[str, Any], other: dict[str, Any], file: str, path: str = "") -> dict[str, Any]:
+    """Join two trees of tables: tables key by key, lists end to end; a value given twice is an error."""
+    result = dict(into)
+    for key, value in other.items():
+        if key not in result:
+            result[key] = value
+        elif isinstance(value, dict) and isinstance(result[key], dict):
+            result[key] = merged(result[key], value, file, f"{path}{key}.")
+        elif isinstance(value, list) and isinstance(result[key], list):
+            result[key] = [*result[key], *value]
+        else:
+            raise CatalogError(file, path + key, "is already given")
+    return result
+
+
+def parse(file: Traversable) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise CatalogError(file.name, "", str(error)) from error

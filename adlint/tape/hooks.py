@@ -1,0 +1,122 @@
+"""Classes that a training framework runs: what their inherited methods do, and the hooks that it repeats per batch."""
+
+from __future__ import annotations
+
+from adlint import program as p
+from adlint.catalog import Base
+from adlint.tape import attributes, calls, containers, framework, library, statements
+from adlint.tape.machine import Machine
+from adlint.tape.state import Outcome, State
+from adlint.tape.values import (
+    FALSE,
+    NONE,
+    Closure,
+    Const,
+    Optimizer,
+    Ref,
+    Sequence,
+    Table,
+    Tuple,
+    Unknown,
+    Value,
+    key_of,
+)
+
+
+def inherited(
+    m: Machine, state: State, receiver: Ref, base: Base, name: str, given: calls.Arguments, site: p.Node
+) -> Value:
+    """Call a method that a class of the program inherits from its framework."""
+    role = base.methods[name]
+    first = given.positional[0] if given.positional else None
+    if role == "backward" and first is not None:
+        framework.walk(m, state, "backward", "manual_backward", first, given, site)
+        return NONE
+    if role == "optimizers":
+        made = _optimizers(m, state, receiver, base, site)
+        if made is None:
+            return Unknown(("optimizers", key_of(receiver)))
+        return made[0] if len(made) == 1 else m.allocate(state, Sequence("list", made))
+    if role in ("toggle", "untoggle"):
+        _toggle(m, state, receiver, base, first, role == "toggle", site)
+        return NONE
+    return m.unknown()
+
+
+def _optimizers(m: Machine, state: State, receiver: Ref, base: Base, site: p.Node) -> tuple[Value, ...] | None:
+    """Return the optimizers that the program's own hook makes, the same ones every time; None if they are not known."""
+    key = ("optimizers", receiver.id)
+    held: tuple[Value, ...] | None = state.store.get(key)
+    thing = state.object(receiver)
+    cls = getattr(thing, "cls", None)
+    maker = attributes.find(state, cls, base.configures) if base.configures and isinstance(cls, Ref) else None
+    if held is None and isinstance(maker, Closure):
+        bound = attributes.bind(m, state, maker, receiver, site)
+        held = _among(m, state, calls.call(m, state, bound, calls.Arguments(), site))
+        if held is not None:
+            state.store[key] = held
+    return held
+
+
+def _among(m: Machine, state: State, value: Value) -> tuple[Value, ...] | None:
+    """Return the optimizers in what the hook gave: one, several, several with their schedulers, or dicts of them."""
+    thing = state.object(value)
+    if isinstance(thing, Optimizer):
+        return (value,)
+    if isinstance(thing, Table):
+        return next((_among(m, state, v) for k, v in thing.items if k == Const("optimizer")), None)
+    parts = containers.items(m, state, value) if isinstance(value, Tuple) or isinstance(thing, Sequence) else None
+    if not parts:
+        return None
+    if isinstance(state.object(parts[0]), Sequence) or isinstance(parts[0], Tuple):
+        return _among(m, state, parts[0])
+    found = [_among(m, state, part) for part in parts]
+    return tuple(one for some in found for one in some or ()) if all(found) else None
+
+
+def _toggle(
+    m: Machine, state: State, receiver: Ref, base: Base, optimizer: Value | None, on: bool, site: p.Node
+) -> None:
+    """Freeze the parameters that only other optimizers own, or thaw them again."""
+    chosen = state.object(optimizer) if optimizer is not None else None
+    own = chosen.leaves if isinstance(chosen, Optimizer) and chosen.leaves is not None else frozenset()
+    for one in _optimizers(m, state, receiver, base, site) or ():
+        thing = state.object(one)
+        if one != optimizer and isinstance(thing, Optimizer):
+            for leaf in sorted(library.expand(m, state, thing.leaves or frozenset()) - own):
+                if on and not state.frozen(leaf):
+                    state.store[("frozen", leaf)] = state.store[("toggled", leaf)] = True
+                elif not on and state.store.pop(("toggled", leaf), False):
+                    state.store[("frozen", leaf)] = False
+
+
+def repeated(m: Machine, state: State, receiver: Ref) -> tuple[Closure, ...]:
+    """Return the hooks of an instance that its framework runs for every batch, if clearing and stepping are left to
+    them."""
+    cls = getattr(state.object(receiver), "cls", None)
+    base = attributes.library_base(m, state, cls) if isinstance(cls, Ref) else None
+    if base is None or not base.manual_attribute or not isinstance(cls, Ref):
+        return ()
+    if attributes.read(m, state, receiver, base.manual_attribute, p.Pass()) != FALSE:
+        return ()
+    found = [attributes.find(state, cls, name) for name in base.repeats]
+    return tuple(one for one in found if isinstance(one, Closure))
+
+
+def run(m: Machine, state: State, receiver: Ref, hooks: tuple[Closure, ...]) -> list[Outcome]:
+    """Run hooks one after the other for two batches, as their framework does for all of them."""
+
+    def batch(begun: State) -> list[Outcome]:
+        live, done = [Outcome(begun)], []
+        for hook in hooks:
+            results = [o for outcome in live for o in _hook(m, outcome.state, receiver, hook)]
+            done += [o for o in results if o.kind != "next"]
+            live = [Outcome(o.state) for o in results if o.kind == "next"]
+        return live + done
+
+    return statements.repeat(m, state, batch)
+
+
+def _hook(m: Machine, state: State, receiver: Ref, hook: Closure) -> list[Outcome]:
+    given = calls.Arguments((receiver,), (), True)
+    return m.explore(state, lambda s: calls.call(m, s, hook, given, hook.node))
