@@ -7,6 +7,7 @@ from pathlib import PurePath
 
 from adlint import program as p
 from adlint.catalog import Rule
+from adlint.checks import inert
 from adlint.checks.context import CannotRewrite, Context, Edit, Event, Fix, called_names, trains
 from adlint.diagnostics import Diagnostic, Related
 from adlint.tape.facts import Fact
@@ -31,6 +32,23 @@ def eval_without_no_grad(context: Context, rule: Rule) -> list[Diagnostic]:
             related = (context.related("recorded here", fact.event.site),)
         reported = context.diagnostic(rule, fact, site, rule.message, related, fix)
         found.append(replace(reported, uncalled=str(dict(fact.details)["uncalled"])))
+    return found
+
+
+def inert_no_grad(context: Context, rule: Rule) -> list[Diagnostic]:
+    """Report a scope that is meant to stop recording and stops nothing."""
+    found, seen = [], set()
+    for fact in context.facts.of("inert-scope"):
+        form = inert.form_of(context, fact)
+        whole = inert.whole(context, fact.event.site) if form == "volatile" else fact.event.site
+        if whole in seen:
+            continue
+        seen.add(whole)
+        key = {"dropped": "default", "other": "operand", "unset": "uncalled"}.get(form, form)
+        message = rule.messages[key].format(**inert.words(context, fact))
+        related = tuple(context.related("recorded here", cause.site) for cause in fact.causes)
+        fix = inert.mended(context, rule, fact, form)
+        found.append(context.diagnostic(rule, fact, fact.event.site, message, related, fix))
     return found
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -196,6 +197,22 @@ class Rewriter:
         start = line + len(self._text[line:name]) - len(self._text[line:name].lstrip())
         new = self._lines(decorator, self._indentation(start))
         return (self._edit(self._margin(start), self._margin(start), new),)
+
+    def undecorate(self, function: ir.Function | ir.Class, decorator: ir.Expression) -> tuple[Edit, ...]:
+        """Take a decorator away, with its line."""
+        start, end = self._offsets(decorator.handle)
+        line, after = self._line_start(start), _AFTER.match(self._text, end)
+        if self._text[line:start].strip() != "@" or after is None:
+            raise CannotRewrite("the decorator shares its lines")
+        return (self._edit(line, after.end(), ""),)
+
+    def absorb(self, body: tuple[ir.Statement, ...], following: tuple[ir.Statement, ...]) -> tuple[Edit, ...]:
+        """Move statements that follow a compound statement into its block."""
+        if not body or isinstance(self._line_of(body[-1])[0], cst.SimpleStatementSuite):
+            raise CannotRewrite("the block stands on its header's line")
+        header, *rest = self.wrap(following, "")
+        start = self._offsets(following[0].handle)[0]
+        return (replace(header, content=self._unit(self._indentation(start))), *rest)
 
     def spelling(self, dotted: str, at: ir.Node) -> tuple[str, tuple[Edit, ...]]:
         """Return how to write a dotted name at a place, and the import that this needs."""

@@ -14,6 +14,7 @@ from adlint.tape import (
     framework,
     library,
     methods,
+    scopes,
     statements,
     unseen,
     updates,
@@ -117,7 +118,7 @@ def call(m: Machine, state: State, function: Value, given: Arguments, site: p.No
     if isinstance(function, Method):
         return methods.method(m, state, function.receiver, function.name, given, site)
     if isinstance(function, Scope):
-        return _under_scope(function, given)
+        return _under_scope(m, state, function, given.positional[0] if given.positional else NONE, site)
     thing = state.object(function)
     if isinstance(thing, Class) and isinstance(function, Ref):
         return instantiate(m, state, function, given, site)
@@ -175,6 +176,7 @@ def _run(m: Machine, state: State, closure: Closure, frame: int, site: p.Node) -
         s = outcome.state
         s.frame, s.calls, s.functions, s.guards = caller, callers, functions, guards
         s.statement, s.forwards = statement, forwards
+        scopes.forgive(s)
         if closure.scopes:
             s.recording = recording
         if not m.captures(node):
@@ -337,13 +339,11 @@ def decorate(m: Machine, state: State, decorator: p.Expression, value: Value) ->
             return mark(value, "property")
         effect = framework.scope_of(m, state, found.name, Arguments())
         if effect is not None and isinstance(value, Closure):
-            return replace(value, scopes=(*value.scopes, effect))
+            return _under_scope(m, state, Scope(effect), value, decorator)
         if framework.is_foreign(m, found.name) or m.profile.role(found.name) in ("plain", "autocast", "parallel"):
             return value
     if isinstance(found, Scope) and isinstance(value, Closure):
-        if isinstance(value.node, p.Function) and value.node.is_async:
-            return value
-        return replace(value, scopes=(*value.scopes, found.effect)) if found.effect != "neutral" else value
+        return _under_scope(m, state, found, value, decorator)
     if isinstance(found, (Closure, Bound)):
         result = call(m, state, found, Arguments((value,)), decorator)
         return result if isinstance(result, (Closure, Bound, Partial, Ref)) else value
@@ -364,19 +364,27 @@ def _known_decorator(found: Unknown) -> bool:
     return any(word in text for word in ("fixture", "register", "command", "option", "parametrize", "setter", "cache"))
 
 
-def _under_scope(scope: Scope, given: Arguments) -> Value:
-    function = given.positional[0] if given.positional else NONE
-    if isinstance(function, Closure) and scope.effect != "neutral":
-        return replace(function, scopes=(*function.scopes, scope.effect))
-    if isinstance(function, Bound) and scope.effect != "neutral":
-        return replace(function, function=replace(function.function, scopes=(*function.function.scopes, scope.effect)))
-    return function
+def _under_scope(m: Machine, state: State, scope: Scope, function: Value, site: p.Node) -> Value:
+    """Return a function decorated with a scope; an async one gives it back before its body runs."""
+    if isinstance(function, Bound):
+        inner = _under_scope(m, state, scope, function.function, site)
+        return replace(function, function=inner) if isinstance(inner, Closure) else function
+    if not isinstance(function, Closure) or scope.effect == "neutral":
+        return function
+    if isinstance(function.node, p.Function) and function.node.is_async:
+        if scope.effect not in scopes.SUPPRESSING:
+            return function
+        scopes.inert(m, state, site, "async", function.node)
+        return replace(function, scopes=(*function.scopes, "inert"))
+    return replace(function, scopes=(*function.scopes, scope.effect))
 
 
 def enter_scope(state: State, scope: Scope) -> None:
     """Put a recording scope in force."""
     if scope.effect == "unknown":
         state.recording = None if state.recording == "on" else state.recording
+    elif scope.effect == "inert":
+        scopes.excuse(state)
     elif scope.effect == "muted":
         state.muted += 1
     elif scope.effect == "on":
@@ -412,7 +420,8 @@ def entered(m: Machine, state: State, value: Value, item: p.ContextItem) -> Valu
 
 
 def discarded(m: Machine, state: State, statement: p.Evaluate, value: Value) -> None:
-    """Look at an expression statement: a clear that is named but not called."""
+    """Look at an expression statement: a clear that is named but not called, a scope that nobody enters."""
+    scopes.dropped(m, state, statement, value)
     if isinstance(statement.value, p.Attribute):
         receiver, name = (None, "")
         if isinstance(value, Method):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 
 from adlint import program as p
-from adlint.tape import attributes, calls, containers, library, updates
+from adlint.tape import attributes, calls, containers, library, scopes, updates
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -234,7 +235,8 @@ def _boolean(m: Machine, state: State, e: p.Expression) -> Value:
     if e.op == "not":
         return negate(m, state, evaluate(m, state, e.operands[0]))
     value = evaluate(m, state, e.operands[0])
-    for operand in e.operands[1:]:
+    for before, operand in pairwise(e.operands):
+        scopes.operated(m, state, e.op, value, before, operand)
         found = condition(m, state, value)
         if not isinstance(found, bool):
             other = evaluate(m, state, operand) if _harmless(operand) else None

@@ -7,12 +7,25 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import attributes, builtins, calls, containers, expressions, library, methods, passes, unseen, updates
+from adlint.tape import (
+    attributes,
+    builtins,
+    calls,
+    containers,
+    expressions,
+    library,
+    methods,
+    passes,
+    scopes,
+    unseen,
+    updates,
+)
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
     FALSE,
     NONE,
+    TRUE,
     Builtin,
     Class,
     Const,
@@ -124,6 +137,7 @@ def function(m: Machine, state: State, name: str, given: calls.Arguments, site: 
     if effect is not None:
         if m.profile.role(name) == "set_grad_enabled":
             calls.enter_scope(state, Scope(effect, site))
+            return Scope(effect)
         return Scope(effect, site)
     special = _SPECIAL.get(name)
     if special is not None:
@@ -208,6 +222,8 @@ def _parameter(m: Machine, state: State, name: str, given: calls.Arguments, site
 
 
 def _variable(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
+    if given.get(None, "volatile") == TRUE:
+        scopes.inert(m, state, site, "volatile")
     flag = given.get(1, "requires_grad")
     if isinstance(flag, Const) and flag.value:
         return library.leaf(m, state, site)

@@ -58,6 +58,7 @@ class Machine:
     escaped: set[int] = field(default_factory=set)
     recorded: dict[int, tuple[Event, frozenset[int]]] = field(default_factory=dict)
     forwards: list[tuple[p.Node, frozenset[int]]] = field(default_factory=list)
+    outside: dict[int, tuple[Event, Event, frozenset[int]]] = field(default_factory=dict)
     evidence: set[Key] = field(default_factory=set)
     clears_seen: set[Key] = field(default_factory=set)
     owned: set[int] = field(default_factory=set)

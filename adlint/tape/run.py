@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from adlint import program as p
 from adlint.catalog import Profile
-from adlint.tape import attributes, calls, hooks, library, passes, statements
+from adlint.tape import attributes, calls, hooks, library, passes, scopes, statements
 from adlint.tape.facts import Fact, Facts
 from adlint.tape.graph import ancestors
 from adlint.tape.machine import FUEL, Exhausted, Machine, Stopped
@@ -186,4 +186,5 @@ def _close(m: Machine, uncalled: str, named: bool = False) -> None:
             mixed = event.site in backpropagated and not nodes & m.walked
             details = (("mixed", mixed), ("walked", bool(nodes & m.walked)), ("uncalled", uncalled))
             m.note(State(), Fact("recorded-in-eval", event, (), True, details=details))
-    m.recorded = {}
+        scopes.close(m, escaped, backpropagated)
+    m.recorded, m.outside = {}, {}

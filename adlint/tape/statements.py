@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import calls, containers, expressions
+from adlint.tape import calls, containers, expressions, scopes
 from adlint.tape.machine import ROOM, Machine, Stopped
 from adlint.tape.state import Outcome, State, join
 from adlint.tape.values import (
@@ -454,7 +454,7 @@ def _enter(m: Machine, state: State, statement: p.With, items: tuple[p.ContextIt
     if not items:
         return block(m, state, statement.body)
     item, rest = items[0], items[1:]
-    recording, muted = state.recording, state.muted
+    recording, muted, around = state.recording, state.muted, False
     results: list[Outcome] = []
     for begun in m.explore(state, lambda s: expressions.evaluate(m, s, item.context)):
         if begun.kind != "next" or begun.value is None:
@@ -462,6 +462,7 @@ def _enter(m: Machine, state: State, statement: p.With, items: tuple[p.ContextIt
             continue
         s, value = begun.state, begun.value
         s.guards = state.guards
+        value = scopes.uncalled(m, s, value, item)
         thing = s.object(value)
         if isinstance(thing, Generator):
             results += _managed(m, s, statement, item, rest, value)
@@ -469,6 +470,7 @@ def _enter(m: Machine, state: State, statement: p.With, items: tuple[p.ContextIt
         if isinstance(value, Scope):
             s.recording = recording
             calls.enter_scope(s, value)
+            around = scopes.suppresses(m, value) and not rest and scopes.passes_on(m, statement.body)
         elif not calls.is_neutral(m, s, value) and s.recording == "on":
             s.recording = None
         bound = calls.entered(m, s, value, item)
@@ -476,6 +478,8 @@ def _enter(m: Machine, state: State, statement: p.With, items: tuple[p.ContextIt
             results += _enter(m, o.state, statement, rest) if o.kind == "next" else [o]
     for outcome in results:
         outcome.state.recording, outcome.state.muted = recording, muted
+        if around and outcome.kind == "next" and recording == "on":
+            scopes.passed_on(m, outcome.state, item, statement.body)
     return results
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import attributes, calls, expressions, framework, library, methods, updates
+from adlint.tape import attributes, calls, expressions, framework, library, methods, scopes, updates
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -55,8 +55,10 @@ def forward(m: Machine, state: State, module: Value, given: calls.Arguments, sit
     state.forwards -= 1
     if outermost:
         m.forwards.append((site, frozenset(library.nodes_in(m, state, result, sources=False))))
-    if outermost and thing.training is False and not thing.hooked:
-        record(m, state, library.module_leaves(m, state, module), given, result, site)
+    if outermost and not thing.hooked:
+        leaves = library.module_leaves(m, state, module)
+        if not scopes.outside(m, state, given.values, leaves, result, site) and thing.training is False:
+            record(m, state, leaves, given, result, site)
     return result
 
 
@@ -70,7 +72,7 @@ def record(
     m: Machine, state: State, leaves: frozenset[int], given: calls.Arguments, result: Value, site: p.Node
 ) -> None:
     """Remember a recorded forward of a network in eval mode, in a loop."""
-    if state.recording != "on" or not state.looping or state.muted:
+    if state.recording != "on" or not state.looping or state.muted or scopes.excused(state):
         return
     nodes = frozenset(
         n for n in library.nodes_in(m, state, result, sources=False) if m.nodes[n].requires_grad is not False
@@ -139,8 +141,10 @@ def unknown_call(m: Machine, state: State, callee: Value, given: calls.Arguments
     node = m.node(state, "call", "call", tuple(parents), None, site, sure, network if network is not None else key)
     result = library.tensor(m, state, node)
     m.forwards.append((site, frozenset({node})))
-    if outermost and network is not None and network == key and state.store.get(("mode", network)) is False:
-        record(m, state, frozenset({leaf}), given, result, site)
+    if outermost and network is not None and network == key:
+        around = scopes.outside(m, state, values, frozenset({leaf}), result, site)
+        if not around and state.store.get(("mode", network)) is False:
+            record(m, state, frozenset({leaf}), given, result, site)
     return result
 
 
