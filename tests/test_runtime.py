@@ -25,6 +25,9 @@ RAISES = {"double-backward": FREED, "shared-backward": FREED}
 DIFFERS = {"missing-zero-grad", "foreign-grad"}
 """Rules whose programs run through with another result than the fixed one."""
 
+WASTES = {"retain-to-accumulate", "useless-retain"}
+"""Rules whose programs run through with the same result as the fixed one and keep graphs for nothing."""
+
 RECORDS = {"eval-without-no-grad", "inert-no-grad"}
 """Rules whose programs run through with the same result and save more tensors than the fixed one."""
 
@@ -58,6 +61,10 @@ def test_wrong_program_goes_wrong(wrong: Case) -> None:
     assert outcome.result, "no RESULT"
     if wrong.rule in DIFFERS:
         assert oracle.differ(outcome.result, run(golden(wrong)).result)
+    elif wrong.rule in WASTES:
+        if wrong.golden is not None:
+            assert "retain_graph" not in wrong.golden
+            assert not oracle.differ(outcome.result, run(wrong.golden).result)
     elif wrong.rule in RECORDS:
         recorded = run(wrong.text, count=True).saved
         assert recorded, "nothing is recorded"
@@ -65,7 +72,7 @@ def test_wrong_program_goes_wrong(wrong: Case) -> None:
             assert not oracle.differ(outcome.result, run(wrong.golden).result)
             assert recorded > (run(wrong.golden, count=True).saved or 0)
     else:
-        pytest.fail(f"say in RAISES, DIFFERS or RECORDS what a {wrong.rule} does at run time")
+        pytest.fail(f"say in RAISES, DIFFERS, WASTES or RECORDS what a {wrong.rule} does at run time")
 
 
 def test_right_program_runs(right: Case) -> None:

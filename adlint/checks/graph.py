@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from adlint import program as p
 from adlint.catalog import Rule
 from adlint.checks.context import Applicability, CannotRewrite, Context, Edit, Event, Fix, called_names
+from adlint.checks.scope import is_test
+from adlint.checks.summing import (
+    after_loop,
+    bare,
+    is_receiver,
+    is_set,
+    rebinds,
+    retaining,
+    root,
+    scaled,
+    steps_within,
+    summed,
+)
 from adlint.diagnostics import Diagnostic, Related
 from adlint.tape.facts import Fact
 
@@ -42,6 +57,85 @@ def shared_backward(context: Context, rule: Rule) -> list[Diagnostic]:
     return found
 
 
+def retain_to_accumulate(context: Context, rule: Rule) -> list[Diagnostic]:
+    """Report passes that keep their graph only so that others can add to the same gradients."""
+    found = []
+    for facts in _groups(context, context.facts.of("piled-up")):
+        events = {event.site: event for fact in facts for event in (fact.event, fact.causes[0])}
+        members = sorted(events.values(), key=lambda event: context.program.span(event.site))
+        first = next((e for e in members if e.asked and is_set(retaining(context, e))), None)
+        if first is None or any(e.asked and not is_set(retaining(context, e)) for e in members):
+            continue
+        if any(f.event.turn != f.causes[0].turn and steps_within(context, f.event) for f in facts):
+            continue
+        fact = next((f for f in facts if f.event.site is first.site), facts[0])
+        second = fact.causes[0]
+        turns = first.site is second.site and fact.event.turn != second.turn
+        key = "running" if dict(fact.details)["running"] else "loop" if turns else "default"
+        message = rule.messages[key].format(loss=_loss(context, first), line=context.line(second.site))
+        related = [context.related("and this step applies the sum", fact.causes[1].site)]
+        if first.site is not second.site:
+            related.insert(0, context.related("this pass adds to the same gradients", second.site))
+        fix = _added_up(context, rule, key, fact, members)
+        found.append(context.diagnostic(rule, fact, first.site, message, tuple(related), fix))
+    return found
+
+
+def useless_retain(context: Context, rule: Rule) -> list[Diagnostic]:
+    """Report passes that keep a graph which nothing walks again."""
+    found = []
+    if is_test(context.program.filename):
+        return []
+    added = {fact.causes[0].site for fact in context.facts.of("piled-up")}
+    for fact in context.facts.of("kept-in-vain"):
+        site, argument = fact.event.site, retaining(context, fact.event)
+        if argument is None or site in added or not (is_set(argument) or _counts(context, argument)):
+            continue
+        message = rule.message.format(loss=_loss(context, fact.event))
+        fix = None
+        if isinstance(site, p.Call):
+            with suppress(CannotRewrite):
+                fix = context.fix(rule, context.rewriter.remove_argument(argument, site))
+        found.append(context.diagnostic(rule, fact, site, message, (), fix))
+    return found
+
+
+def _counts(context: Context, argument: p.Argument) -> bool:
+    """Tell whether a retain flag is a comparison made on the spot, as `i < n - 1` is."""
+    value = argument.value
+    if isinstance(value, p.Boolean) and value.op == "not" and len(value.operands) == 1:
+        value = value.operands[0]
+    return isinstance(value, p.Compare)
+
+
+def _groups(context: Context, facts: list[Fact]) -> list[list[Fact]]:
+    """Return facts in groups that one mending covers: those whose passes are linked."""
+    groups: list[tuple[set[p.Node], list[Fact]]] = []
+    for fact in facts:
+        sites, joined = {fact.event.site, fact.causes[0].site}, [fact]
+        rest = []
+        for others, held in groups:
+            if sites & others:
+                sites, joined = sites | others, held + joined
+            else:
+                rest.append((others, held))
+        groups = [*rest, (sites, joined)]
+    return [held for _, held in groups]
+
+
+def _added_up(context: Context, rule: Rule, key: str, fact: Fact, members: list[Event]) -> Fix | None:
+    """Backpropagate the sum once: in place of the last pass, or after the loop whose turns are the passes."""
+    try:
+        if len(members) > 1:
+            return context.fix(rule, summed(context, members)) if key == "default" else None
+        if key == "default":
+            return None
+        edits = after_loop(context, fact.event, fact.causes[0], running=key == "running")
+        return context.fix(rule, edits, key, Applicability.UNSAFE)
+    except CannotRewrite:
+        return None
+
+
 def _loss(context: Context, event: Event) -> str:
     return _short(context.text(event.subject)) if event.subject is not None else "the loss"
 
@@ -63,9 +157,9 @@ def _repeat(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     a, b = context.statement(first.site), context.statement(second.site)
     if second.kind == "grad" and first.kind == "backward" and a is not b:
         return _keep(context, rule, first, "retain_graph=True", "retain")
-    if a is b or first.kind != "backward" or second.kind != "backward" or not _bare(b, second):
+    if a is b or first.kind != "backward" or second.kind != "backward" or not bare(b, second):
         return None
-    if not details["covered"] or not details["direct"] or _scaled(first) != _scaled(second):
+    if not details["covered"] or not details["direct"] or scaled(first) != scaled(second):
         return None
     if fact.kind == "consumed-again" and second.site in context.facts.passes:
         return None
@@ -75,10 +169,6 @@ def _repeat(context: Context, rule: Rule, fact: Fact) -> Fix | None:
         return context.fix(rule, context.rewriter.delete(b))
     except CannotRewrite:
         return None
-
-
-def _bare(statement: p.Statement, event: Event) -> bool:
-    return isinstance(statement, p.Evaluate) and statement.value is event.site
 
 
 def _combined(context: Context, rule: Rule, fact: Fact) -> Fix | None:
@@ -93,16 +183,16 @@ def _combined(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     if first.kind == "grad":
         return _keep(context, rule, first, "create_graph=True", "create")
     a, b = context.statement(first.site), context.statement(second.site)
-    if not (_bare(a, first) and _bare(b, second)) or b not in context.block(a):
+    if not (bare(a, first) and bare(b, second)) or b not in context.block(a):
         return None
     if DISTURBING & called_names(context.between(a, b)) or not _alike(context, first.site, second.site):
         return None
-    left, right = _root(first.site, first), _root(second.site, second)
-    if left is None or right is None or _rebinds(context, left, context.between(a, b)):
+    left, right = root(first.site, first), root(second.site, second)
+    if left is None or right is None or rebinds(left, context.between(a, b)):
         return None
     try:
         total = f"{context.text(left)} + {context.rewriter.parenthesised(right)}"
-        if _is_receiver(second.site, right):
+        if is_receiver(second.site, right):
             total = f"({total})"
         edits: tuple[Edit, ...] = (*context.rewriter.delete(a), *context.rewriter.replace(right, total))
     except CannotRewrite:
@@ -120,26 +210,6 @@ def _keep(context: Context, rule: Rule, event: Event, argument: str, title: str)
         return None
 
 
-def _root(site: p.Node, event: Event) -> p.Expression | None:
-    """Return the loss itself: the receiver of backward, or what a scaler or accelerator is handed."""
-    if not isinstance(site, p.Call) or event.subject is None:
-        return None
-    inner = event.subject
-    if isinstance(inner, p.Call) and _scaled(event) and len(inner.arguments) == 1 and not inner.arguments[0].star:
-        return inner.arguments[0].value
-    return inner if isinstance(inner, p.Expression) else None
-
-
-def _scaled(event: Event) -> bool:
-    """Tell whether what was backpropagated is a loss handed to a scaler."""
-    inner = event.subject
-    return isinstance(inner, p.Call) and isinstance(inner.function, p.Attribute) and inner.function.attr == "scale"
-
-
-def _is_receiver(site: p.Node, root: p.Expression) -> bool:
-    return isinstance(site, p.Call) and isinstance(site.function, p.Attribute) and site.function.value is root
-
-
 def _alike(context: Context, first: p.Node, second: p.Node) -> bool:
     """Tell whether two backward calls differ in nothing but the loss."""
     if not isinstance(first, p.Call) or not isinstance(second, p.Call):
@@ -153,16 +223,3 @@ def _alike(context: Context, first: p.Node, second: p.Node) -> bool:
         return False
     extra = [[a for a in c.arguments if a.keyword] for c in (first, second)]
     return not extra[0] and not extra[1] and len(first.arguments) == len(second.arguments) <= 1
-
-
-def _rebinds(context: Context, expression: p.Expression, between: tuple[p.Statement, ...]) -> bool:
-    names = {n.id for n in p.walk(expression) if isinstance(n, p.Name)}
-    for node in p.walk_all(between):
-        targets: tuple[p.Expression, ...] = ()
-        if isinstance(node, p.Assign):
-            targets = node.targets
-        elif isinstance(node, p.Augment):
-            targets = (node.target,)
-        if any(isinstance(t, p.Name) and t.id in names for target in targets for t in p.walk(target)):
-            return True
-    return False

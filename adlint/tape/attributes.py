@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from adlint import program as p
 from adlint.catalog import Base
-from adlint.tape import calls, expressions, library, updates
+from adlint.tape import calls, expressions, library, retention, updates
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -67,6 +67,7 @@ def read(m: Machine, state: State, value: Value, name: str, site: p.Node) -> Val
 
 def _of_unknown(m: Machine, state: State, value: Unknown, name: str) -> Value:
     if name in GRADIENTS:
+        retention.touched(m, state)
         return Gradient(frozenset({library.leaf_of(m, value.key)}))
     if name == "training":
         mode = state.store.get(("mode", value.key))

@@ -18,7 +18,8 @@ class Event:
 
     `kind`: backward, grad, step, clear, update, forward. `calls` are the calls of the program that led there,
     outermost first. `guards` are the undecided conditions it depends on. `subject` is the expression it happened to.
-    Two events of one `moment` have no backward, step or clear between them.
+    Two events of one `moment` have no backward, step or clear between them. A backward that was `asked` to keep its
+    graph has the flag itself; a `whole` one adds the gradient of a loss to every slot, without a seed or a choice.
     """
 
     kind: str
@@ -31,6 +32,8 @@ class Event:
     retained: bool = False
     root: int | None = None
     uncalled: bool = False
+    asked: bool = False
+    whole: bool = True
     moment: int = 0
 
 

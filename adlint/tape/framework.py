@@ -16,6 +16,7 @@ from adlint.tape import (
     library,
     methods,
     passes,
+    retention,
     scopes,
     unseen,
     updates,
@@ -188,9 +189,9 @@ def again(m: Machine, state: State, result: Value, site: p.Node) -> Value:
     thing = state.object(result)
     if isinstance(thing, Tensor):
         node = m.nodes[thing.node]
-        return library.tensor(
-            m, state, m.node(state, node.kind, node.operation, node.parents, node.saves, site, node.requires_grad)
-        )
+        twin = m.node(state, node.kind, node.operation, node.parents, node.saves, site, node.requires_grad)
+        m.twins[twin], m.twins[thing.node] = (thing.node,), (*m.twins.get(thing.node, ()), twin)
+        return library.tensor(m, state, twin)
     return m.unknown()
 
 
@@ -385,7 +386,19 @@ def walk(m: Machine, state: State, kind: str, name: str, root: Value, given: cal
     if isinstance(site, p.Call) and isinstance(site.function, p.Attribute) and name.endswith("Tensor.backward"):
         subject = site.function.value
     roots = tuple(dict.fromkeys(library.nodes_in(m, state, root)))
-    passes.backward(m, state, kind, roots, site, subject, retained, limit)
+    rooted = 0 if name.endswith("Tensor.backward") else 1
+    asked = kind == "backward" and retained and _keeps(argument(m.profile.retain_argument)) and not given.open
+    asked = asked and not any(_keeps(argument(other)) for other in m.profile.implied_retain)
+    whole = not _others(given, names, rooted, m.profile.retain_argument)
+    passes.backward(m, state, kind, roots, site, subject, retained, limit, asked, whole)
+
+
+def _others(given: calls.Arguments, names: tuple[str, ...], rooted: int, retain: str) -> bool:
+    """Tell whether a backward is given more than its root and whether to retain the graph."""
+    own = {retain, *names[:rooted]}
+    positional = [v for i, v in enumerate(given.positional) if i >= rooted and names[i : i + 1] != (retain,)]
+    keywords = [v for key, v in given.keywords if key not in own]
+    return any(v not in (NONE, FALSE) for v in (*positional, *keywords))
 
 
 def _keeps(value: Value | None) -> bool:
@@ -394,6 +407,7 @@ def _keeps(value: Value | None) -> bool:
 
 
 def _clip(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
+    retention.touched(m, state)
     return library.cut(m, state, site)
 
 

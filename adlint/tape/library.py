@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import slots, updates
+from adlint.tape import retention, slots, updates
 from adlint.tape.graph import Node
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
@@ -125,6 +125,7 @@ def part(m: Machine, state: State, value: Value, key: Key, site: p.Node) -> Valu
 def gradient(m: Machine, state: State, leaves: frozenset[int]) -> Gradient:
     """Return the content of slots; from now on an update of the leaf may be made of it."""
     m.reads |= leaves
+    retention.touched(m, state)
     for one in leaves:
         slot = state.slot(one)
         if slot.status != "clean":
@@ -219,6 +220,7 @@ def set_requires_grad(m: Machine, state: State, target: Value, flag: Value, site
         if on and m.nodes[thing.node].requires_grad is not True:
             state.store[target.id] = Tensor(m.node(state, "leaf", "tensor", (), False, site, True))
         return
+    retention.touched(m, state)
     for one in leaves_behind(m, state, target):
         state.store[("frozen", one)] = not on
     if isinstance(target, Unknown) and on:
@@ -274,6 +276,8 @@ def havoc(m: Machine, state: State, values: Iterable[Value]) -> None:
     """Let unknown code do what it likes with values: clear, step, backpropagate, switch modes."""
     for value in reachable(m, state, values):
         thing = state.object(value)
+        if isinstance(thing, (Optimizer, Module)) or isinstance(value, Leaves):
+            retention.touched(m, state)
         if isinstance(thing, Optimizer):
             _forget(state, thing.leaves if thing.leaves is not None else updates.unclaimed(m, state))
         elif isinstance(thing, Module):

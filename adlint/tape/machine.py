@@ -41,6 +41,14 @@ class Choice:
     index: int
 
 
+@dataclass(frozen=True, slots=True)
+class Pile:
+    """A kept node that two passes walk to add their gradients up; `running` if the second loss holds the first."""
+
+    node: int
+    running: bool
+
+
 @dataclass(slots=True)
 class Machine:
     """What is shared by all paths of a program."""
@@ -72,6 +80,13 @@ class Machine:
     yielding: list[Callable[[State, Value], Value]] = field(default_factory=list)
     nested: dict[p.Node, bool] = field(default_factory=dict)
     complete: bool = True
+    hooked: bool = False
+    kept: dict[Event, frozenset[int]] = field(default_factory=dict)
+    keeping: set[p.Node] = field(default_factory=set)
+    passing: set[p.Node] = field(default_factory=set)
+    uses: dict[p.Node, set[str]] = field(default_factory=dict)
+    piles: dict[tuple[Event, Event], Pile] = field(default_factory=dict)
+    twins: dict[int, tuple[int, ...]] = field(default_factory=dict)
     named: dict[str, int] = field(default_factory=dict)
 
     def fresh(self) -> int:
@@ -116,6 +131,8 @@ class Machine:
                 except Stopped as stop:
                     outcomes.append(Outcome(current, stop.kind))
                 if len(outcomes) >= WAYS:
+                    for outcome in outcomes:
+                        outcome.state.partial = True
                     break
                 for place in range(len(self.trail) - 1, len(prefix) - 1, -1):
                     entry = self.trail[place]

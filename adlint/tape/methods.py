@@ -5,7 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import attributes, calls, containers, expressions, framework, hooks, library, unseen, updates
+from adlint.tape import (
+    attributes,
+    calls,
+    containers,
+    expressions,
+    framework,
+    hooks,
+    library,
+    retention,
+    unseen,
+    updates,
+)
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -166,6 +177,7 @@ def _tensor_method(m: Machine, state: State, receiver: Value, name: str, given: 
             return Unknown(("method", receiver, name, tuple(key_of(v) for v in given.positional)))
         return m.unknown() if name != "retain_grad" else NONE
     if role == "register_hook":
+        m.hooked = True
         return m.unknown()
     if role in ("untracked", "factory"):
         if role == "factory" and given.get(None, "requires_grad") not in (None, FALSE):
@@ -261,6 +273,7 @@ def _module_method(m: Machine, state: State, receiver: Value, name: str, given: 
         return containers.method(m, state, m.allocate(state, Table(pairs)), name, given, site)
     if "hook" in name:
         state.store[receiver.id] = replace(thing, hooked=True)
+        m.hooked = m.hooked or "backward" in name
         if name in ("register_forward_pre_hook", "register_forward_hook") and given.positional:
             state.store[(name, receiver.id)] = (*state.store.get((name, receiver.id), ()), given.positional[0])
         return m.unknown()
@@ -355,6 +368,8 @@ def _instance_method(
             return library.operation(m, state, "*", [first], site)
         if job == "minimize" and first is not None:
             return step_of(m, state, first, calls.Arguments(), site)
+        if job == "unscale":
+            retention.touched(m, state)
         if job == "step" and first is not None:
             return step_of(m, state, first, replace(given, positional=given.positional[1:]), site)
         return m.unknown()
@@ -400,6 +415,8 @@ def _assistant(
         return NONE
     if job in ("prepare", "setup", "unwrap", "module", "gather") and first is not None:
         return first if len(given.positional) == 1 else Tuple(given.positional)
+    if job == "clip":
+        retention.touched(m, state)
     if job in ("accumulate", "no_backward_sync"):
         return Scope("accumulate", site)
     if job == "autocast":

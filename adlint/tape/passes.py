@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adlint import program as p
-from adlint.tape import library, slots
+from adlint.tape import library, retention, slots
 from adlint.tape.facts import Event, Fact, Guard, Turn
 from adlint.tape.graph import Walk, ancestors, must_require_grad, surely_reached
 from adlint.tape.machine import Machine
@@ -19,6 +19,8 @@ def backward(
     subject: p.Node | None,
     retained: bool,
     inputs: frozenset[int] | None = None,
+    asked: bool = False,
+    whole: bool = True,
 ) -> None:
     """Walk the graph from the roots as one pass: look for freed ancestors, then free them and fill the slots."""
     roots = tuple(n for n in roots if m.nodes[n].requires_grad is not False)
@@ -26,7 +28,8 @@ def backward(
         return
     now = state.store.get(("moment", 0), 0)
     later = trains(m, state, site)
-    event = m.event(state, kind, site, subject, retained=retained, root=roots[0], object=roots, moment=later)
+    manner = {"retained": retained, "asked": asked, "whole": whole}
+    event = m.event(state, kind, site, subject, root=roots[0], object=roots, moment=later, **manner)
     walks = [ancestors(m.nodes, n, inputs if kind == "grad" else None) for n in roots]
     walk = Walk(tuple(dict.fromkeys(n for w in walks for n in w.nodes)), frozenset().union(*(w.leaves for w in walks)))
     m.walked.update(walk.nodes)
@@ -35,6 +38,8 @@ def backward(
         return
     m.facts.passes.add(site)
     _passes(m, state, event)
+    retention.walked(m, state, event, walk)
+    retention.keep(m, state, event, walk)
     if not retained and m.profile.consume != "never":
         for n in walk.nodes:
             if m.nodes[n].kind != "leaf" and ("freed", n) not in state.store:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from adlint import program as p
 from adlint.catalog import Profile
-from adlint.tape import attributes, calls, hooks, library, passes, scopes, statements
+from adlint.tape import attributes, calls, hooks, library, passes, retention, scopes, statements
 from adlint.tape.facts import Fact, Facts
 from adlint.tape.graph import ancestors
 from adlint.tape.machine import FUEL, Exhausted, Machine, Stopped
@@ -20,6 +20,7 @@ def run(program: p.Program, profile: Profile) -> Facts:
     state = _module(m)
     for function in _uncalled(m, state):
         _root(m, state, function)
+    retention.conclude(m)
     m.facts.found = [_settled(m, fact) for fact in m.noted.values()]
     return m.facts
 
@@ -30,7 +31,9 @@ def _settled(m: Machine, fact: Fact) -> Fact:
     Something between the two, under a condition of its own, prevents it there; nobody knows how the conditions relate.
     """
     slot = f"slot {dict(fact.details).get('leaf')}"
-    family = {"applied-again": slot, "foreign-applied": "", "doubled": ""}.get(fact.kind, "graph")
+    family = {"applied-again": slot, "foreign-applied": "", "doubled": "", "piled-up": "", "kept-in-vain": ""}.get(
+        fact.kind, "graph"
+    )
     if not fact.causes or not family:
         return fact
     first = fact.causes[0]
@@ -47,7 +50,8 @@ def _module(m: Machine) -> State:
         ended = [o.state for o in outcomes if o.kind == "next"]
     except Exhausted:
         m.complete = False
-        ended = []
+        outcomes, ended = [], []
+    retention.left(m, outcomes)
     _close(m, "")
     if ended:
         return ended[0]
@@ -143,7 +147,7 @@ def _call(
     """Run a function that nobody in the program calls, with arguments of which nothing is known."""
     m.fuel = FUEL
     m.complete = True
-    name = node.name
+    name, start = node.name, m.counter
     if owner is not None and isinstance(receiver, Ref):
         bases = [m.profile.base(b) for b in attributes.library_bases(state, receiver_class(state, receiver))]
         if any(b is not None and b.runs_without_recording(name) for b in bases):
@@ -154,7 +158,9 @@ def _call(
     except (Exhausted, Stopped):
         m.complete = False
         outcomes = []
+    retention.left(m, outcomes)
     for outcome in outcomes:
+        retention.outlives(m, outcome.state, start)
         if outcome.value is not None:
             library.escape(m, outcome.state, [outcome.value])
         if receiver is not None:

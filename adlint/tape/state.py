@@ -59,7 +59,7 @@ def written(left: Store, right: Store) -> Iterator[Any]:
 
 @dataclass(slots=True)
 class State:
-    """The mutable state of one path; `fork` before going two ways."""
+    """The mutable state of one path; `fork` before going two ways. `partial`: a path beside it was dropped."""
 
     store: Store = field(default_factory=Store)
     decisions: dict[Key, bool] = field(default_factory=dict)
@@ -73,6 +73,7 @@ class State:
     forwards: int = 0
     muted: int = 0
     crashed: bool = False
+    partial: bool = False
     statement: p.Statement | None = None
 
     def fork(self) -> State:
@@ -90,6 +91,7 @@ class State:
             self.forwards,
             self.muted,
             self.crashed,
+            self.partial,
             self.statement,
         )
 
@@ -99,7 +101,7 @@ class State:
         self.recording, self.frame, self.calls = other.recording, other.frame, other.calls
         self.functions, self.turn, self.looping = other.functions, other.turn, other.looping
         self.forwards, self.muted, self.crashed = other.forwards, other.muted, other.crashed
-        self.statement = other.statement
+        self.statement, self.partial = other.statement, other.partial
 
     def object(self, value: Value) -> Object | None:
         """Return the heap object behind a reference, or None for any other value."""
@@ -177,6 +179,9 @@ def join(outcomes: list[Outcome], newest: int, room: int) -> list[Outcome]:
                 break
         else:
             merged.append(outcome)
+    if len(merged) > 2 * room:
+        for outcome in merged:
+            outcome.state.partial = True
     return merged[: 2 * room]
 
 
@@ -196,6 +201,7 @@ def _absorb(kept: Outcome, other: Outcome, newest: int, crowded: bool) -> bool:
             a.store.pop(key, None)
     a.decisions = {key: arm for key, arm in a.decisions.items() if b.decisions.get(key) == arm}
     a.guards = _common(a.guards, b.guards)
+    a.partial = a.partial or b.partial
     if kept.value != other.value:
         kept.value = Unknown(("joined", id(kept)))
     return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import attributes, calls, expressions, framework, library, methods, scopes, updates
+from adlint.tape import attributes, calls, expressions, framework, library, methods, retention, scopes, updates
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -127,6 +127,7 @@ def unknown_call(m: Machine, state: State, callee: Value, given: calls.Arguments
     held = tuple(v for part in _bases(key) for v in state.store.get(("held", part), ()))
     library.havoc(m, state, [*(v for v in values if not library.is_tensorial(m, state, v)), *held])
     parents = [n for v in values for n in library.nodes_in(m, state, v)]
+    retention.handed(m, state, parents)
     for value in values:
         if isinstance(state.object(value), Module):
             parents += library.module_leaves(m, state, value)

@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import library, passes, slots
+from adlint.tape import library, passes, retention, slots
 from adlint.tape.facts import Event, Fact
 from adlint.tape.graph import ancestors
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
+    NONE,
     Gradient,
     Key,
     Optimizer,
@@ -27,6 +28,7 @@ def step(m: Machine, state: State, optimizer: Value, site: p.Node, subject: p.No
     thing = state.object(optimizer)
     event = m.event(state, "step", site, subject, object=key_of(optimizer))
     state.store[("stepped", 0)] = passes.trains(m, state, site)
+    retention.touched(m, state)
     if isinstance(thing, Optimizer) and thing.leaves is not None:
         owned = library.expand(m, state, thing.leaves)
         exact = True
@@ -60,6 +62,7 @@ def _mark_foreign(m: Machine, state: State, owned: frozenset[int], served: set[E
 
 def _apply(m: Machine, state: State, one: int, event: Event, applier: Key, exact: bool, aliased: bool = False) -> None:
     slot = state.slot(one)
+    retention.applied(m, state, slot, event)
     details = (("leaf", one), ("step", event), ("aliased", aliased))
     if exact and slot.foreign is not None and _spilled(m, state, slot):
         own = slot.fills[-1]
@@ -98,6 +101,7 @@ def clear(m: Machine, state: State, leaves: frozenset[int] | None, site: p.Node)
     """Clear slots; None for all that an unknown receiver may own."""
     event = m.event(state, "clear", site)
     passes.moment(m, state)
+    retention.wiped(m, state)
     wide = unclaimed(m, state) if leaves is None else library.expand(m, state, leaves)
     for one in wide:
         state.store[("slot", one)] = slots.clear(state.slot(one), event, state.store.get(("phase", 0), 0))
@@ -114,6 +118,7 @@ def uncalled_clear(m: Machine, state: State, leaves: frozenset[int], site: p.Nod
 def assign_gradient(m: Machine, state: State, leaves: frozenset[int], value: Value, site: p.Node) -> None:
     """Run `p.grad = value`: None clears, another gradient is shared, anything else replaces."""
     event = m.event(state, "clear", site)
+    (retention.wiped if value == NONE else retention.touched)(m, state)
     for one in library.expand(m, state, leaves):
         state.store[("slot", one)] = slots.clear(state.slot(one), event)
         state.store.pop(("alias", one), None)
@@ -127,6 +132,7 @@ def update_in_place(m: Machine, state: State, target: Value, values: Iterable[Va
     if not leaves:
         return
     event = m.event(state, "update", site, object=("update", site))
+    retention.touched(m, state)
     for one in leaves:
         if state.slot(one).read:
             _apply(m, state, one, event, ("update", site), exact=True)
