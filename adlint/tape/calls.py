@@ -144,17 +144,25 @@ def enter(m: Machine, state: State, closure: Closure, given: Arguments, site: p.
     if not in_depth(state, closure):
         library.havoc(m, state, given.values)
         return unseen.opaque(m, state, closure, given, site)
+    since = state.store.journal[0]
     frame = _bind(m, state, closure, given)
     if isinstance(node, p.Function) and node.is_generator:
         return m.allocate(state, Generator(closure, frame))
-    outcome: Outcome = m.branch(lambda: _run(m, state.fork(), closure, frame, site))
+    outcome: Outcome = m.branch(lambda: _run(m, state.fork(), closure, frame, since, site))
     state.become(outcome.state.fork())
     if outcome.kind == "raise" or outcome.value is None:
         raise Stopped
     return outcome.value
 
 
-def _run(m: Machine, state: State, closure: Closure, frame: int, site: p.Node) -> list[Outcome]:
+def _captures(node: p.Function | p.Lambda) -> bool:
+    """Tell whether a function defines functions itself, so that its frame may outlive it."""
+    inner = (p.Function, p.Lambda, p.Class, p.Comprehension, p.Yield)
+    body = node.body if isinstance(node.body, tuple) else (node.body,)
+    return any(isinstance(part, inner) for part in p.walk_all(body))
+
+
+def _run(m: Machine, state: State, closure: Closure, frame: int, since: int, site: p.Node) -> list[Outcome]:
     node = closure.node
     caller, callers, functions = state.frame, state.calls, state.functions
     guards, recording, statement, forwards = state.guards, state.recording, state.statement, state.forwards
@@ -179,10 +187,8 @@ def _run(m: Machine, state: State, closure: Closure, frame: int, site: p.Node) -
         scopes.forgive(s)
         if closure.scopes:
             s.recording = recording
-        if not m.captures(node):
-            for key in [k for k in s.store if type(k) is tuple and k[0] == frame]:
-                del s.store[key]
-            s.store.pop(("parent", frame), None)
+        if not m.told_of(_captures, node):
+            s.store.forget(frame, since)
         if outcome.kind == "raise":
             results.append(Outcome(s, "raise", None))
         else:

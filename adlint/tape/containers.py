@@ -214,19 +214,24 @@ def comprehend(m: Machine, state: State, e: p.Comprehension) -> Value:
     """Evaluate a comprehension in a frame of its own, each clause in at most a few turns."""
     frame = m.fresh()
     outer, turn, looping, guards = state.frame, state.turn, state.looping, state.guards
+    since = state.store.journal[0]
     state.store[("parent", frame)] = outer
     results: list[tuple[Value, Value]] = []
     more = _clauses(m, state, e, 0, frame, outer, results)
     state.frame, state.turn, state.looping, state.guards = outer, turn, looping, guards
-    if not m.captures_comprehension(e):
-        for key in [k for k in state.store if type(k) is tuple and k[0] == frame]:
-            del state.store[key]
+    if not m.told_of(_holds_lambda, e):
+        state.store.forget(frame, since)
     if e.kind == "dict":
         return m.allocate(state, Table(tuple(results), more))
     values = tuple(v for _, v in results)
     if values and all(isinstance(v, Leaves) for v in values):
         return Leaves(frozenset().union(*(v.leaves for v in values if isinstance(v, Leaves))))
     return m.allocate(state, Sequence("list" if e.kind == "list" else e.kind, values, more))
+
+
+def _holds_lambda(e: p.Comprehension) -> bool:
+    """Tell whether a comprehension makes functions that outlive it."""
+    return any(isinstance(part, p.Lambda) for part in p.walk(e))
 
 
 def _clauses(
@@ -274,6 +279,7 @@ def _clauses(
     if many:
         state.looping += 1
     for number in range(2 if count is None else count):
+        m.burn()
         state.turn = (*before, (mark, number))
         turn(state, plan(state, number))
     state.turn, state.looping = before, looping

@@ -239,7 +239,7 @@ def _boolean(m: Machine, state: State, e: p.Expression) -> Value:
         scopes.operated(m, state, e.op, value, before, operand)
         found = condition(m, state, value)
         if not isinstance(found, bool):
-            other = evaluate(m, state, operand) if _harmless(operand) else None
+            other = evaluate(m, state, operand) if m.told_of(_harmless, operand) else None
             if isinstance(other, (Const, Unknown, Linear)) and isinstance(value, (Unknown, Linear)):
                 if isinstance(other, Const) and isinstance(other.value, bool) and other.value is (e.op == "and"):
                     continue

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from adlint import program as p
 from adlint.catalog import Profile
@@ -16,6 +16,9 @@ from adlint.tape.facts import Event, Fact, Facts
 from adlint.tape.graph import Node
 from adlint.tape.state import Outcome, State
 from adlint.tape.values import Closure, Key, Linear, Object, Ref, Unknown, Value
+
+N = TypeVar("N", bound=p.Node)
+T = TypeVar("T")
 
 FUEL = 10_000
 ROOM = 4
@@ -78,7 +81,7 @@ class Machine:
     leaves_of: dict[Key, int] = field(default_factory=dict)
     values_of: dict[Key, int] = field(default_factory=dict)
     yielding: list[Callable[[State, Value], Value]] = field(default_factory=list)
-    nested: dict[p.Node, bool] = field(default_factory=dict)
+    told: dict[tuple[Callable[[Any], Any], p.Node], Any] = field(default_factory=dict)
     complete: bool = True
     hooked: bool = False
     kept: dict[Event, frozenset[int]] = field(default_factory=dict)
@@ -217,19 +220,12 @@ class Machine:
         state.guards = (*state.guards, (key, known))
         return known
 
-    def captures(self, node: p.Function | p.Lambda) -> bool:
-        """Tell whether a function defines functions itself, so that its frame may outlive it."""
-        known = self.nested.get(node)
-        if known is None:
-            inner = (p.Function, p.Lambda, p.Class, p.Comprehension, p.Yield)
-            body = node.body if isinstance(node.body, tuple) else (node.body,)
-            known = any(isinstance(part, inner) for child in body for part in p.walk(child))
-            self.nested[node] = known
-        return known
-
-    def captures_comprehension(self, node: p.Comprehension) -> bool:
-        """Tell whether a comprehension makes functions that outlive it."""
-        return any(isinstance(part, p.Lambda) for part in p.walk(node))
+    def told_of(self, question: Callable[[N], T], node: N) -> T:
+        """Answer a question about a piece of program, asking once."""
+        if (question, node) not in self.told:
+            self.told[question, node] = question(node)
+        answer: T = self.told[question, node]
+        return answer
 
 
 def in_depth(state: State, closure: Closure) -> bool:

@@ -42,6 +42,18 @@ class Store(dict[Any, Any]):
             self.journal = (self.journal[0] + 1, key, self.journal)
         return super().pop(key, default)
 
+    def forget(self, frame: int, since: int) -> None:
+        """Remove the names of a frame that was made after so many writes."""
+        here, keys = self.journal, set()
+        while here[0] > since:
+            key = here[1]
+            if type(key) is tuple and key[0] == frame:
+                keys.add(key)
+            here = here[2]
+        for key in keys:
+            self.pop(key)
+        self.pop(("parent", frame))
+
 
 def written(left: Store, right: Store) -> Iterator[Any]:
     """Yield the keys that either of two copies wrote since they were one, the latest first."""
@@ -140,19 +152,25 @@ def _weightless(value: object, other: object) -> bool:
 _ABSENT = object()
 
 
-def differences(left: State, right: State, newest: int, crowded: bool) -> list[Any] | None:
+def differences(left: State, right: State, newest: int, crowded: bool, apart: list[Any]) -> list[Any] | None:
     """Return the keys in which two states differ, looking only at what is older than `newest`; None if they may not be
     merged: for any difference, or if `crowded` for one that the tape cares about.
 
-    Younger heap objects and frames can only matter through an older entry that refers to them.
+    Younger heap objects and frames can only matter through an older entry that refers to them. `apart` collects the
+    keys that have kept states apart; they are looked at first.
     """
     result: list[Any] = []
     a, b = left.store, right.store
+    for key in apart:
+        x, y = a.get(key, _ABSENT), b.get(key, _ABSENT)
+        if x is not y and not (crowded and _weightless(x, y)) and x != y:
+            return None
     for key in written(a, b):
         x, y = a.get(key, _ABSENT), b.get(key, _ABSENT)
         if x is y or _young(key, newest) or x == y:
             continue
         if not crowded or not _weightless(x, y):
+            apart.append(key)
             return None
         result.append(key)
     return result
@@ -172,10 +190,13 @@ def join(outcomes: list[Outcome], newest: int, room: int) -> list[Outcome]:
 
     Dropping a path is a known limit: what would have been found on it alone stays unreported.
     """
+    if len(outcomes) < 2:
+        return outcomes
     merged: list[Outcome] = []
+    apart: list[Any] = []
     for outcome in outcomes:
         for kept in merged:
-            if kept.kind == outcome.kind and _absorb(kept, outcome, newest, crowded=len(outcomes) > room):
+            if kept.kind == outcome.kind and _absorb(kept, outcome, newest, len(outcomes) > room, apart):
                 break
         else:
             merged.append(outcome)
@@ -185,13 +206,13 @@ def join(outcomes: list[Outcome], newest: int, room: int) -> list[Outcome]:
     return merged[: 2 * room]
 
 
-def _absorb(kept: Outcome, other: Outcome, newest: int, crowded: bool) -> bool:
+def _absorb(kept: Outcome, other: Outcome, newest: int, crowded: bool, apart: list[Any]) -> bool:
     if kept.value != other.value and not _alike(kept, other, newest):
         return False
     a, b = kept.state, other.state
     if (a.recording, a.frame, a.turn, a.muted, a.crashed) != (b.recording, b.frame, b.turn, b.muted, b.crashed):
         return False
-    found = differences(a, b, newest, crowded)
+    found = differences(a, b, newest, crowded, apart)
     if found is None:
         return False
     for key in found:
@@ -227,4 +248,4 @@ def _common(left: tuple[Guard, ...], right: tuple[Guard, ...]) -> tuple[Guard, .
     return left[:size]
 
 
-__all__ = ["CLEAN", "Outcome", "State", "differences", "join"]
+__all__ = ["CLEAN", "Outcome", "State", "Store", "differences", "join", "written"]

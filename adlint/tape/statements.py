@@ -12,7 +12,7 @@ from dataclasses import replace
 from adlint import program as p
 from adlint.tape import calls, containers, expressions, scopes
 from adlint.tape.machine import ROOM, Machine, Stopped
-from adlint.tape.state import Outcome, State, join
+from adlint.tape.state import Outcome, State, Store, join, written
 from adlint.tape.values import (
     NONE,
     Class,
@@ -280,7 +280,7 @@ def _for(m: Machine, state: State, statement: p.Loop, value: Value) -> list[Outc
     if many:
         state.looping += 1
         _widen(m, state, statement)
-    before = dict(state.store)
+    before = Store(state.store)
 
     def bind(number: int) -> Callable[[State], Value]:
         def action(s: State) -> Value:
@@ -309,7 +309,7 @@ def _turns(
     count: int,
     bind: Callable[[int], Callable[[State], Value]],
     body: Callable[[State], list[Outcome]],
-    before: dict[object, object],
+    before: Store,
     orelse: tuple[p.Statement, ...],
 ) -> list[Outcome]:
     outer, guards = state.turn, state.guards
@@ -351,7 +351,7 @@ def _while(m: Machine, state: State, statement: p.Loop) -> list[Outcome]:
     assert test is not None
     state.looping += 1
     _widen(m, state, statement)
-    before = dict(state.store)
+    before = Store(state.store)
 
     def bind(number: int) -> Callable[[State], Value]:
         def action(s: State) -> Value:
@@ -367,20 +367,25 @@ def _while(m: Machine, state: State, statement: p.Loop) -> list[Outcome]:
 
 def _widen(m: Machine, state: State, statement: p.Loop) -> None:
     """Make counters of the loop symbolic: the turn that is run stands for any turn."""
-    for part in p.walk(statement):
-        if isinstance(part, p.Augment) and isinstance(part.target, p.Name):
-            key = (state.frame, part.target.id)
-            held = state.store.get(key)
-            if isinstance(held, Const) and type(held.value) is int:
-                state.store[key] = m.symbol()
-            elif isinstance(held, Const) and type(held.value) is float:
-                state.store[key] = Unknown(("widened", held.value, m.fresh()))
+    for name in m.told_of(_counters, statement):
+        key = (state.frame, name)
+        held = state.store.get(key)
+        if isinstance(held, Const) and type(held.value) is int:
+            state.store[key] = m.symbol()
+        elif isinstance(held, Const) and type(held.value) is float:
+            state.store[key] = Unknown(("widened", held.value, m.fresh()))
 
 
-def _widen_changed(m: Machine, state: State, before: dict[object, object]) -> None:
+def _counters(statement: p.Loop) -> tuple[str, ...]:
+    """Return the names that a loop adds to."""
+    found = (part.target for part in p.walk(statement) if isinstance(part, p.Augment))
+    return tuple(dict.fromkeys(target.id for target in found if isinstance(target, p.Name)))
+
+
+def _widen_changed(m: Machine, state: State, before: Store) -> None:
     """Make numbers symbolic that the first turn has changed."""
-    for key, old in before.items():
-        new = state.store.get(key)
+    for key in tuple(written(before, state.store)):
+        old, new = before.get(key), state.store.get(key)
         if new is old or new is None:
             continue
         if _counts(old) and _counts(new) and old != new:
