@@ -170,7 +170,7 @@ def differences(left: State, right: State, newest: int, crowded: bool, apart: li
         if x is y or _young(key, newest) or x == y:
             continue
         if not crowded or not _weightless(x, y):
-            apart.append(key)
+            apart[:] = [key, *apart[:2]]
             return None
         result.append(key)
     return result
