@@ -300,7 +300,7 @@ def _body(m: Machine, statement: p.Loop) -> Callable[[State], list[Outcome]]:
 def repeat(m: Machine, state: State, body: Callable[[State], list[Outcome]]) -> list[Outcome]:
     """Run what a framework repeats, as a loop without a target runs its body."""
     state.looping += 1
-    return _turns(m, state, 2, lambda number: lambda s: NONE, body, dict(state.store), ())
+    return _turns(m, state, 2, lambda number: lambda s: NONE, body, Store(state.store), ())
 
 
 def _turns(
