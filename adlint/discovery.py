@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adlint.config import Finder, Settings
+from adlint.source import NOTEBOOKS
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-SUFFIXES = (".py", ".pyw")
-_LATER = (".ipynb",)
+SUFFIXES = (".py", ".pyw", *NOTEBOOKS)
 EXCLUDED = frozenset(
     {
         ".adlint_cache",
@@ -153,7 +153,7 @@ class _Search:
                 raise MissingPath(f"{path}: the link leads nowhere")
             elif not os.path.exists(path):
                 raise MissingPath(f"{path}: no such file or folder")
-            elif not path.endswith(_LATER):
+            else:
                 settings = self.finder.of(Path(os.path.abspath(path)).parent)
                 if not (self.force_exclude and left_out(path, settings)):
                     self._add(File(path, settings, explicit=True), os.path.islink(path))

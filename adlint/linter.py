@@ -176,6 +176,7 @@ def _plain(name: str, filename: str, problem: str, position: Position) -> Diagno
 
 
 def _examine(source: Source, settings: Settings, always_parse: bool) -> _Examination:
+    profile = None
     try:
         profile = relevant(source.text, settings.profiles.values())
         found = _analyse(source, profile) if profile else []
@@ -186,9 +187,21 @@ def _examine(source: Source, settings: Settings, always_parse: bool) -> _Examina
     broken = [item for item in found if item.name in (UNREADABLE, FAILED)]
     if broken:
         return _Examination(broken, broken)
-    return _Examination(
-        [item for item in found if item.certainty is Certainty.DEFINITE], _shown(source, found, settings)
-    )
+    shown = _shown(source, found, settings)
+    if (profile or always_parse) and source.problems:
+        shown = sorted([*shown, _left_out(source)], key=_order)
+    return _Examination([item for item in found if item.certainty is Certainty.DEFINITE], shown)
+
+
+def _left_out(source: Source) -> Diagnostic:
+    """Return the finding that says which cells of a notebook cannot be read; the others are analysed without them."""
+    (message, place), *more = source.problems
+    others = f", and {len(more)} more cell{'s' if len(more) > 1 else ''} cannot be read" if more else ""
+    return unreadable(source.filename, message + others, place)
+
+
+def _order(item: Diagnostic) -> tuple[Span, str, str]:
+    return item.span, item.code, item.message
 
 
 def _analyse(source: Source, profile: Profile) -> list[Diagnostic]:
@@ -198,7 +211,8 @@ def _analyse(source: Source, profile: Profile) -> list[Diagnostic]:
 
     def analyse() -> list[Diagnostic]:
         program = lower(source.text, source.filename)
-        return check(run(program, profile), program, source.text, load(), profile)
+        found = check(run(program, profile), program, source, load(), profile)
+        return [replace(d, fix=None) if d.fix and not source.admits(d.fix.edits) else d for d in found]
 
     try:
         return in_deep_stack(analyse)
@@ -236,7 +250,7 @@ def _shown(source: Source, found: list[Diagnostic], settings: Settings) -> list[
         judged = {name: level for name, level in enabled.items() if name not in off}
         idle = suppressions.unused(source, directives, used, judged, complete=len(enabled) == len(load().rules))
         shown += [replace(item, severity=enabled[unused]) for item in idle]
-    return sorted(shown, key=lambda item: (item.span, item.code, item.message))
+    return sorted(shown, key=_order)
 
 
 def _chosen(source: Source, candidates: Sequence[Diagnostic]) -> list[Diagnostic]:

@@ -1,7 +1,7 @@
 """Which functions a project calls, file by file: a word index, made when a verdict first depends on it.
 
 A function that nothing in its file calls may be called from another file, under `torch.no_grad()` for instance. Reads
-the Python files of the project, parses none of them; prints nothing.
+the Python files and notebooks of the project, parses none of them; prints nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import islice
 
 CALL = re.compile(rb"(?<!def )\b([A-Za-z_]\w*)[ \t]*\(")
-IMPORT = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([^\n#]+)", re.MULTILINE)
+IMPORT = re.compile(rb"(?:^[ \t]*\"?|\\n)[ \t]*(?:from|import)[ \t]+([^\n#\\]+)", re.MULTILINE)
 WORD = re.compile(rb"[A-Za-z_]\w*")
 MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg", "adlint.toml")
 SKIPPED = {"node_modules", "__pycache__", "build", "dist", "site-packages"}
@@ -71,5 +71,5 @@ def _files(folder: str) -> Iterator[str]:
     for parent, folders, files in os.walk(folder):
         folders[:] = sorted(f for f in folders if f not in SKIPPED and not f.startswith("."))
         for name in sorted(files):
-            if name.endswith((".py", ".pyw")):
+            if name.endswith((".py", ".pyw", ".ipynb")):
                 yield os.path.join(parent, name)

@@ -44,7 +44,7 @@ class Fixed:
         from difflib import unified_diff
 
         name = self.source.filename
-        old, new = (_lines(text) for text in (self.source.text, self.text))
+        old, new = (_lines(source.content) for source in (self.source, self.source.with_text(self.text)))
         shown = unified_diff(old, new, name, name)
         return "".join(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in shown)
 

@@ -1,5 +1,7 @@
 """Bytes ⇄ Source: the first hop: decodes a file, keeps what it takes to write it back, does position arithmetic.
 
+A notebook is the program that its code cells are, in their order; `place` says where in which cell a position is.
+
 Lines end at "\\n", "\\r\\n" and "\\r" only, as Python's own tokenizer has it; form feeds and Unicode separators are
 ordinary characters. Positions are 1-based lines and columns in code points. Knows nothing of rules; prints nothing.
 """
@@ -9,17 +11,20 @@ from __future__ import annotations
 import codecs
 import re
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
 
-from adlint.diagnostics import Position, Span
+from adlint.diagnostics import Edit, Position, Span
+from adlint.notebook import NotANotebook, Notebook
 
 _BOM = b"\xef\xbb\xbf"
 _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _BLANK = re.compile(rb"^[ \t\f]*(?:#.*)?$")
 _LINE_END = re.compile(r"\r\n|\n|\r")
+NOTEBOOKS = (".ipynb",)
 _LINE_END_BYTES = re.compile(rb"\r\n|\n|\r")
 
 
@@ -40,6 +45,7 @@ class Source:
     text: str
     encoding: str = field(default="utf-8", kw_only=True)
     bom: bool = field(default=False, kw_only=True)
+    notebook: Notebook | None = field(default=None, kw_only=True, compare=False, repr=False)
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> Source:
@@ -52,7 +58,9 @@ class Source:
         bom = data.startswith(_BOM)
         if bom:
             data = data[len(_BOM) :]
-        elif data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        if filename.endswith(NOTEBOOKS):
+            return _notebook(data, filename, bom)
+        if data.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise Unreadable("the file is UTF-16 text, which Python cannot read", Position(1, 1))
         encoding = _encoding(data)
         if bom and encoding != "utf-8":
@@ -71,7 +79,34 @@ class Source:
 
     def encode(self) -> bytes:
         """Return the bytes of the file; for an unchanged text exactly those it was made from."""
-        return (_BOM if self.bom else b"") + self.text.encode(self.encoding)
+        return (_BOM if self.bom else b"") + self.content.encode(self.encoding)
+
+    @property
+    def content(self) -> str:
+        """The text of the file: of a notebook its JSON; raises ValueError if a notebook cannot have this program."""
+        return self.notebook.written(self.text) if self.notebook else self.text
+
+    @property
+    def problems(self) -> list[tuple[str, Position]]:
+        """What is wrong with cells that were left out, and where that is in the text."""
+        if self.notebook is None:
+            return []
+        wrong = [(cell.number, cell.error) for cell in self.notebook.cells if cell.error]
+        return [(m, Position(self.notebook.line(number, line), column)) for number, (m, line, column) in wrong]
+
+    def place(self, position: Position) -> tuple[int | None, Position]:
+        """Return the number of the cell that a position is in, None outside notebooks, and its place there."""
+        if self.notebook is None:
+            return None, position
+        cell, line = self.notebook.place(self.text, position.line)
+        return cell, Position(line, position.column)
+
+    def admits(self, edits: Iterable[Edit]) -> bool:
+        """Whether these edits of the text can be made in the file."""
+        if self.notebook is None:
+            return True
+        given = [(e.span.start, e.span.end, e.content) for e in edits]
+        return self.notebook.admits([(a.line, a.column, b.line, b.column, content) for a, b, content in given])
 
     def with_text(self, text: str) -> Source:
         """Return the same file with another text."""
@@ -98,6 +133,14 @@ class Source:
         end = self._starts[number] if number < len(self._starts) else len(self.text)
         return self.text[start:end].rstrip("\r\n")
 
+    def shown(self, number: int) -> str:
+        """Return a line as the file has it, which in a notebook may be a magic."""
+        if self.notebook is None or self.text != self.notebook.text:
+            return self.line(number)
+        cell, line = self.notebook.place(self.text, number)
+        lines = next((held.lines for held in self.notebook.cells if held.number == cell), ())
+        return lines[line - 1].rstrip("\r\n") if 0 < line <= len(lines) else self.line(number)
+
     def offset(self, position: Position) -> int:
         """Return the index in the text of a position; positions past a line or the text are moved to its end."""
         if position.line > len(self._starts):
@@ -118,6 +161,20 @@ class Source:
     def slice(self, span: Span) -> str:
         """Return the text of a span."""
         return self.text[self.offset(span.start) : self.offset(span.end)]
+
+
+def _notebook(data: bytes, filename: str, bom: bool) -> Source:
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        place = Source(filename, data[: error.start].decode("utf-8", "replace"))
+        message = f"byte 0x{data[error.start]:02x} is not utf-8 text"
+        raise Unreadable(message, place.position(len(place.text))) from None
+    try:
+        notebook = Notebook.read(text)
+    except NotANotebook as error:
+        raise Unreadable(error.message, Source(filename, text).position(error.offset)) from None
+    return Source(filename, notebook.text, bom=bom, notebook=notebook)
 
 
 def _encoding(data: bytes) -> str:

@@ -37,7 +37,7 @@ def names(*paths: str, force_exclude: bool = False) -> list[str]:
 
 def test_folders_are_searched(tree: Path) -> None:
     """Finds Python files, in order, each once, and leaves out what is built or installed."""
-    assert ["a.py", "b.pyw", "env/i.py", "pkg/deep/f.py", "pkg/e.py"] == names(".")
+    assert ["a.py", "b.pyw", "d.ipynb", "env/i.py", "pkg/deep/f.py", "pkg/e.py"] == names(".")
     assert ["pkg/deep/f.py", "pkg/e.py"] == names("pkg", "pkg/e.py", "./pkg/deep")
     assert [str(tree / "pkg" / "deep" / "f.py")] == names(str(tree / "pkg" / "deep"))
 
@@ -54,7 +54,7 @@ def test_git_ignores_are_respected(tree: Path) -> None:
     (tree / ".git" / "info" / "exclude").write_text("b.pyw\n")
     (tree / ".gitignore").write_text("env/\ndeep/\n*.tmp.py\n")
     (tree / "pkg" / ".gitignore").write_text("/e.py\n!deep/\n")
-    assert ["a.py", "pkg/deep/f.py"] == names(".")
+    assert ["a.py", "d.ipynb", "pkg/deep/f.py"] == names(".")
     assert [] == names("pkg", "env", "pkg/e.py", force_exclude=True)[1:]
     (tree / "pkg" / "deep" / "x.tmp.py").touch()
     assert ["pkg/deep/f.py"] == names("pkg/deep")
@@ -65,14 +65,14 @@ def test_git_ignores_are_respected(tree: Path) -> None:
 def test_excludes_are_patterns(tree: Path) -> None:
     """Takes patterns relative to the configuration file, in place of or beside the usual ones."""
     (tree / "adlint.toml").write_text('extend-exclude = ["pkg/deep/", "*.pyw"]')
-    assert ["a.py", "env/i.py", "pkg/e.py"] == names(".")
+    assert ["a.py", "d.ipynb", "env/i.py", "pkg/e.py"] == names(".")
     (tree / "adlint.toml").write_text('exclude = ["/pkg"]')
-    assert [".venv/h.py", "a.py", "b.pyw", "build/g.py", "env/i.py"] == names(".")
+    assert [".venv/h.py", "a.py", "b.pyw", "build/g.py", "d.ipynb", "env/i.py"] == names(".")
 
 
 def test_named_files_are_linted_all_the_same(tree: Path) -> None:
     """Leaves out an excluded file that is named only if that is forced."""
-    assert ["build/g.py", "c.txt"] == names("build/g.py", "c.txt", "d.ipynb")
+    assert ["build/g.py", "c.txt", "d.ipynb"] == names("build/g.py", "c.txt", "d.ipynb")
     assert [] == names("build/g.py", "build", ".venv/h.py", force_exclude=True)
     assert ["pkg/e.py"] == names("pkg/e.py", force_exclude=True)
 
@@ -95,7 +95,7 @@ def test_links(tree: Path) -> None:
     found = discover(["."], Finder())
     assert ["dangling.py", "loop.py"] == [problem.path for problem in found.problems]
     assert 1 == len({file.path for file in found.files} & {"a.py", "z.py"})
-    assert 5 == len(found.files)
+    assert 6 == len(found.files)
 
 
 def test_a_folder_that_cannot_be_listed_is_a_problem(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +111,7 @@ def test_a_folder_that_cannot_be_listed_is_a_problem(tree: Path, monkeypatch: py
 
     monkeypatch.setattr(os, "scandir", scandir)
     found = discover(["."], Finder())
-    assert ["a.py", "b.pyw", "pkg/e.py"] == [file.path for file in found.files]
+    assert ["a.py", "b.pyw", "d.ipynb", "pkg/e.py"] == [file.path for file in found.files]
     assert ["env", os.path.join("pkg", "deep")] == [problem.path for problem in found.problems]
 
 

@@ -16,7 +16,7 @@ PACKAGE = ROOT / "adlint"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LEVELS = [
-    {"diagnostics", "files", "tables"},
+    {"diagnostics", "files", "notebook", "tables"},
     {"source"},
     {"catalog", "program"},
     {"guard", "positions", "config"},

@@ -9,6 +9,7 @@ from adlint import program as p
 from adlint.catalog import Profile, Rule
 from adlint.diagnostics import Applicability, Certainty, Diagnostic, Edit, Fix, Related
 from adlint.rewrite import CannotRewrite, Rewriter
+from adlint.source import Source
 from adlint.tape.facts import Event, Fact, Facts
 
 URL = "https://adlint.readthedocs.io/rules/"
@@ -22,6 +23,7 @@ class Context:
     facts: Facts
     profile: Profile
     rewriter: Rewriter
+    source: Source
     parents: dict[p.Node, p.Node] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -34,8 +36,14 @@ class Context:
         """Return the source of a node on one line."""
         return "" if node is None else " ".join(self.rewriter.text_of(node).split())
 
-    def line(self, node: p.Node) -> int:
+    def row(self, node: p.Node) -> int:
+        """Return the line of the text that a node begins on."""
         return self.program.span(node).start.line
+
+    def line(self, node: p.Node) -> str:
+        """Return the number of the line that a node begins on, for messages: in a notebook with that of its cell."""
+        cell, place = self.source.place(self.program.span(node).start)
+        return str(place.line) if cell is None else f"{place.line} of cell {cell}"
 
     def above(self, node: p.Node) -> Iterator[p.Node]:
         """Yield the nodes around a node, innermost first."""

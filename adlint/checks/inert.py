@@ -61,8 +61,8 @@ def _below(context: Context, site: p.Node) -> p.Function | None:
     function = block[position] if position < len(block) else None
     if not isinstance(function, p.Function):
         return None
-    first = min(context.line(node) for node in (function, *function.decorators))
-    near = first == context.line(statement) + 1
+    first = min(context.row(node) for node in (function, *function.decorators))
+    near = first == context.row(statement) + 1
     return function if near or isinstance(context.parents.get(statement), p.Class) else None
 
 

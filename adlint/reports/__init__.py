@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 
-from adlint.diagnostics import Diagnostic
+from adlint.diagnostics import Diagnostic, Position
 from adlint.source import Source
 
 FORMATS = ("text", "concise", "json")
@@ -21,6 +21,16 @@ class Result:
     fixed: int = 0
     color: bool = False
     summary: bool = True
+
+    def place(self, filename: str, position: Position) -> tuple[int | None, Position]:
+        """Return where a position is in its file: in which cell of a notebook, if it is one, and where there."""
+        source = self.sources.get(filename)
+        return (None, position) if source is None else source.place(position)
+
+    def spelled(self, filename: str, position: Position) -> str:
+        """Return `path:line:column`, in a notebook `path:cell 3:line:column`."""
+        cell, place = self.place(filename, position)
+        return f"{filename}:{'' if cell is None else f'cell {cell}:'}{place.line}:{place.column}"
 
 
 def renderer(name: str) -> Callable[[Result], str]:

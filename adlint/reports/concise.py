@@ -7,9 +7,10 @@ from adlint.reports.summary import summarise
 
 
 def render(result: Result) -> str:
-    """Return `path:line:column: severity code name: message` for each finding, and the summary."""
+    """Return `path:line:column: severity code name: message` for each finding, and the summary; in a notebook
+    `path:cell 3:line:column`, with lines counted in the cell."""
     lines = [
-        f"{item.filename}:{item.span.start.line}:{item.span.start.column}: "
+        f"{result.spelled(item.filename, item.span.start)}: "
         f"{item.severity.value} {item.code} {item.name}: {item.message}"
         for item in result.diagnostics
     ]

@@ -1,4 +1,7 @@
-"""An array of objects, for programs: rows and columns are 1-based and count code points; ends are exclusive."""
+"""An array of objects, for programs: rows and columns are 1-based and count code points; ends are exclusive.
+
+In a notebook a place has its `cell` too, and rows are counted there.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,10 @@ from adlint.reports import Result
 
 def render(result: Result) -> str:
     """Return the findings as JSON."""
-    return json.dumps([_finding(item) for item in result.diagnostics], indent=2, ensure_ascii=False) + "\n"
+    return json.dumps([_finding(item, result) for item in result.diagnostics], indent=2, ensure_ascii=False) + "\n"
 
 
-def _finding(item: Diagnostic) -> dict[str, Any]:
+def _finding(item: Diagnostic, result: Result) -> dict[str, Any]:
     return {
         "code": item.code,
         "name": item.name,
@@ -22,38 +25,39 @@ def _finding(item: Diagnostic) -> dict[str, Any]:
         "severity": item.severity.value,
         "certainty": item.certainty.value,
         "filename": item.filename,
-        "location": _place(item.span.start),
-        "end_location": _place(item.span.end),
-        "related": [_related(related) for related in item.related],
-        "fix": _fix(item.fix) if item.fix else None,
+        "location": _place(result, item.filename, item.span.start),
+        "end_location": _place(result, item.filename, item.span.end),
+        "related": [_related(related, result) for related in item.related],
+        "fix": _fix(item.fix, item.filename, result) if item.fix else None,
         "url": item.url,
     }
 
 
-def _related(related: Related) -> dict[str, Any]:
+def _related(related: Related, result: Result) -> dict[str, Any]:
     return {
         "message": related.message,
         "filename": related.filename,
-        "location": _place(related.span.start),
-        "end_location": _place(related.span.end),
+        "location": _place(result, related.filename, related.span.start),
+        "end_location": _place(result, related.filename, related.span.end),
     }
 
 
-def _fix(fix: Fix) -> dict[str, Any]:
+def _fix(fix: Fix, filename: str, result: Result) -> dict[str, Any]:
     return {
         "message": fix.title,
         "applicability": fix.applicability.value,
-        "edits": [_edit(edit) for edit in fix.edits],
+        "edits": [_edit(edit, filename, result) for edit in fix.edits],
     }
 
 
-def _edit(edit: Edit) -> dict[str, Any]:
+def _edit(edit: Edit, filename: str, result: Result) -> dict[str, Any]:
     return {
         "content": edit.content,
-        "location": _place(edit.span.start),
-        "end_location": _place(edit.span.end),
+        "location": _place(result, filename, edit.span.start),
+        "end_location": _place(result, filename, edit.span.end),
     }
 
 
-def _place(position: Position) -> dict[str, int]:
-    return {"row": position.line, "column": position.column}
+def _place(result: Result, filename: str, position: Position) -> dict[str, int]:
+    cell, place = result.place(filename, position)
+    return {**({} if cell is None else {"cell": cell}), "row": place.line, "column": place.column}

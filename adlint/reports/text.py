@@ -47,7 +47,7 @@ class _Page:
         return f"\x1b[{style}m{text}\x1b[0m" if self.color and text else text
 
     def finding(self, item: Diagnostic, result: Result) -> Iterator[str]:
-        place = f"{_printable(item.filename)}:{item.span.start.line}:{item.span.start.column}"
+        place = _printable(result.spelled(item.filename, item.span.start))
         style = _SEVERITY[item.severity]
         doubt = "" if item.certainty.value == "definite" else f" ({item.certainty.value})"
         kind = self._paint(f"{item.severity.value} {item.code}", style)
@@ -58,16 +58,18 @@ class _Page:
         labels = [_label(item.span, "", True)]
         labels += [_label(r.span, r.message, False) for r in item.related if r.filename == item.filename]
         changes = list(_changes(source, item.fix)) if item.fix else []
-        numbers = [label.line for label in labels] + [number for number, _, _ in changes]
+        rows = [source.place(Position(label.line, 1)) for label in labels]
+        numbers = [place.line for _, place in rows] + [number for number, _, _ in changes]
         gutter = len(str(max(numbers)))
         yield from self._frame(source, labels, gutter, style)
         for related in item.related:
             if related.filename != item.filename:
-                where = f"{_printable(related.filename)}:{related.span.start.line}:{related.span.start.column}"
+                where = _printable(result.spelled(related.filename, related.span.start))
                 note = self._paint("note", _BOLD)
                 yield f"{self._margin(gutter, '=')} {note}: {where}: {_printable(related.message)}"
         if item.fix:
-            yield from self._help(item.fix, changes, gutter)
+            cell = source.place(item.fix.edits[0].span.start)[0] if item.fix.edits else None
+            yield from self._help(item.fix, changes, gutter, "" if cell in {rows[0][0], None} else f" in cell {cell}")
 
     def _margin(self, gutter: int, sign: str, number: str = "") -> str:
         return self._paint(f"{number:>{gutter}} {sign}", _GUTTER)
@@ -75,16 +77,22 @@ class _Page:
     def _frame(self, source: Source, labels: list[Label], gutter: int, style: str) -> Iterator[str]:
         yield self._margin(gutter, "|")
         before = 0
-        for number in sorted({label.line for label in labels if label.line <= source.line_count}):
-            if before and number == before + 2:
-                yield f"{self._margin(gutter, '|', str(number - 1))} {Row.of(source.line(number - 1)).text}"
+        shown = sorted({label.line for label in labels if label.line <= source.line_count})
+        places = [source.place(Position(number, 1)) for number in shown]
+        last = None if len({cell for cell, _ in places}) > 1 else places[0][0] if places else None
+        for number, (cell, place) in zip(shown, places, strict=True):
+            if cell != last:
+                last = cell
+                yield self._paint(f"{'':>{gutter}} : cell {cell}", _GUTTER)
+            elif before and number == before + 2:
+                yield f"{self._margin(gutter, '|', str(place.line - 1))} {Row.of(source.shown(number - 1)).text}"
             elif before and number > before + 2:
                 yield self._paint("...", _GUTTER)
             before = number
             here = sorted((label for label in labels if label.line == number), key=lambda label: not label.primary)
-            line = source.line(number)
+            line = source.shown(number)
             row = Row.of(line, here[0].start - 1)
-            yield f"{self._margin(gutter, '|', str(number))} {row.text}"
+            yield f"{self._margin(gutter, '|', str(place.line))} {row.text}"
             for label in here:
                 end = label.end - 1 if label.end else len(line.rstrip())
                 first, width = row.extent(label.start - 1, end)
@@ -92,14 +100,14 @@ class _Page:
                 text = self._paint(_printable(label.text), _SECOND)
                 yield f"{self._margin(gutter, '|')} {' ' * first}{mark} {text}"
 
-    def _help(self, fix: Fix, changes: list[tuple[int, str, str]], gutter: int) -> Iterator[str]:
+    def _help(self, fix: Fix, changes: list[tuple[int, str, str]], gutter: int, where: str) -> Iterator[str]:
         safety = {
             Applicability.SAFE: "",
             Applicability.UNSAFE: " (unsafe: needs a look)",
             Applicability.DISPLAY: " (by hand)",
         }[fix.applicability]
         yield self._margin(gutter, "|")
-        yield f"{self._margin(gutter, '=')} {self._paint('help', _BOLD)}: {_printable(fix.title)}{safety}"
+        yield f"{self._margin(gutter, '=')} {self._paint('help', _BOLD)}: {_printable(fix.title)}{where}{safety}"
         before = 0
         for number, sign, line in changes[:_LONGEST_DIFF]:
             if before and number > before + 1:
@@ -117,8 +125,11 @@ def _label(span: Span, text: str, primary: bool) -> Label:
 
 
 def _changes(source: Source, fix: Fix) -> Iterator[tuple[int, str, str]]:
-    """Yield the lines that a fix takes out and puts in, each with its number in the old or the new text."""
+    """Yield the lines that a fix takes out and puts in, each with its number in the old or the new text, in a
+    notebook in the cell."""
+    first_line = fix.edits[0].span.start if fix.edits else Position(1, 1)
     moved = 0
+    above = first_line.line - source.place(first_line)[1].line
     for group in _neighbours(fix):
         mended = source.with_text(fixes.apply(source, [Fix(fix.title, fix.applicability, tuple(group))]))
         first = min(edit.span.start.line for edit in group)
@@ -130,8 +141,8 @@ def _changes(source: Source, fix: Fix) -> Iterator[tuple[int, str, str]]:
             None, old, new, autojunk=False
         ).get_opcodes():
             if tag != "equal":
-                yield from ((first + number, "-", old[number]) for number in range(old_start, old_end))
-                yield from ((first + moved + number, "+", new[number]) for number in range(new_start, new_end))
+                yield from ((first - above + n, "-", old[n]) for n in range(old_start, old_end))
+                yield from ((first - above + moved + n, "+", new[n]) for n in range(new_start, new_end))
         moved += more
 
 
