@@ -242,6 +242,8 @@ class Profile:
     _parameterless: frozenset[str]
     _saves: Mapping[str, bool | None]
     _prefixes: tuple[str, ...]
+    _identities: frozenset[str]
+    _rewraps: frozenset[str]
     _known: dict[str, str] = field(default_factory=dict)
 
     def names(self, *roles: str) -> frozenset[str]:
@@ -284,6 +286,15 @@ class Profile:
         if name in self._saves:
             return self._saves[name]
         return self._saves.get(name[:-1]) if name.endswith("_") else None
+
+    def is_identity(self, operation: str) -> bool:
+        """Whether this operation may return its argument itself, graph and all, even where nothing is recorded."""
+        return operation.rpartition(".")[2] in self._identities
+
+    def rewraps(self, factory: str) -> bool:
+        """Whether this factory makes a new tensor of the values that its first argument holds."""
+        last = factory.rpartition(".")[2]
+        return last in self._rewraps or (last.endswith("Tensor") and "Tensor" in self._rewraps)
 
     def base(self, dotted: str) -> Base | None:
         """The known base class of that name, with what its framework does around its subclasses' methods."""
@@ -409,6 +420,8 @@ def read_profile(file: Traversable, parts: Iterable[Traversable] = ()) -> Profil
         _parameterless=frozenset(table.strings("parameterless")),
         _saves=MappingProxyType(saves),
         _prefixes=table.strings("operation_prefixes"),
+        _identities=frozenset(table.strings("identities")),
+        _rewraps=frozenset(table.strings("rewraps")),
     )
     if profile.id != file.name[:-5]:
         raise CatalogError(name, "id", f"is {profile.id!r}, the file says {file.name[:-5]!r}")

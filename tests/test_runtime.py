@@ -31,8 +31,14 @@ WASTES = {"retain-to-accumulate", "useless-retain"}
 RECORDS = {"eval-without-no-grad", "inert-no-grad"}
 """Rules whose programs run through with the same result and save more tensors than the fixed one."""
 
-MAY_RAISE = {"inert-no-grad": ("context manager protocol", "__enter__")}
+MAY_RAISE = {
+    "inert-no-grad": ("context manager protocol", "__enter__"),
+    "backward-without-graph": ("does not require grad", "has no attribute 'backward'"),
+}
 """Rules of which some programs raise one of these at a marked line instead."""
+
+UNTRAINED = {"backward-without-graph"}
+"""Rules whose programs else run through and train nothing: their first result is their last one."""
 
 run = lru_cache(maxsize=None)(oracle.run)
 
@@ -71,6 +77,9 @@ def test_wrong_program_goes_wrong(wrong: Case) -> None:
         if wrong.golden is not None:
             assert not oracle.differ(outcome.result, run(wrong.golden).result)
             assert recorded > (run(wrong.golden, count=True).saved or 0)
+    elif wrong.rule in UNTRAINED:
+        assert len(outcome.result) > 1
+        assert outcome.result[0] == outcome.result[-1]
     else:
         pytest.fail(f"say in RAISES, DIFFERS, WASTES or RECORDS what a {wrong.rule} does at run time")
 

@@ -7,7 +7,7 @@ from pathlib import PurePath
 
 from adlint import program as p
 from adlint.catalog import Rule
-from adlint.checks import inert
+from adlint.checks import cuts, inert
 from adlint.checks.context import CannotRewrite, Context, Edit, Event, Fix, called_names, trains
 from adlint.diagnostics import Diagnostic, Related
 from adlint.tape.facts import Fact
@@ -50,6 +50,38 @@ def inert_no_grad(context: Context, rule: Rule) -> list[Diagnostic]:
         fix = inert.mended(context, rule, fact, form)
         found.append(context.diagnostic(rule, fact, fact.event.site, message, related, fix))
     return found
+
+
+def backward_without_graph(context: Context, rule: Rule) -> list[Diagnostic]:
+    """Report a backward of a value that was cut off from every parameter."""
+    found, places = [], set()
+    if is_test(context.program.filename):
+        return []
+    for fact in sorted(context.facts.of("cut-backward"), key=lambda f: not f.definite):
+        site, details = fact.event.site, dict(fact.details)
+        where, how = details["where"], str(details["how"])
+        if site in places or not isinstance(where, p.Node) or cuts.caught(context, site):
+            continue
+        if how == "literal" and not cuts.for_lack_of_data(context, where):
+            fact = replace(fact, definite=False)
+        places.add(site)
+        scope = details.get("scope")
+        subject = fact.event.subject
+        message = rule.messages[_key(how, bool(details["leaf"]), rule)].format(
+            loss=context.text(subject) if subject is not None else "the loss",
+            line=context.line(where),
+            cut=context.text(where),
+            scope=context.text(scope) if isinstance(scope, p.Node) else "",
+        )
+        related = (context.related("the graph ends here", where),)
+        fix = cuts.mended(context, rule, fact.event, details)
+        found.append(context.diagnostic(rule, fact, site, message, related, fix))
+    return found
+
+
+def _key(how: str, leaf: bool, rule: Rule) -> str:
+    kind = "leaf" if leaf else {"inference": "off", "wrapped": "data"}.get(how, how)
+    return kind if kind in rule.messages else "default"
 
 
 def is_test(filename: str) -> bool:

@@ -214,6 +214,24 @@ class Rewriter:
         start = self._offsets(following[0].handle)[0]
         return (replace(header, content=self._unit(self._indentation(start))), *rest)
 
+    def unwrap(self, statement: ir.With) -> tuple[Edit, ...]:
+        """Drop the header of a `with` that has one context, and move its block one level out."""
+        if len(statement.items) != 1 or self._line_of(statement)[0] is not None:
+            raise CannotRewrite("the statement has several contexts")
+        start, end = self._offsets(statement.handle)
+        outer, inner = self._indentation(start), self._indentation(self._offsets(statement.body[0].handle)[0])
+        header = self._offsets(statement.items[0].handle)[1]
+        at = self._line_end(header)
+        if not re.fullmatch(r"\s*:[ \t]*(#[^\r\n]*)?\s*", self._text[header:at]) or not inner.startswith(outer):
+            raise CannotRewrite("the header does not end with its context")
+        edits = [self._edit(self._margin(start), at, "")]
+        strings = list(self._string_lines(statement.body))
+        while at < end:
+            if self._text.startswith(inner, at) and not any(first < at < last for first, last in strings):
+                edits.append(self._edit(at + len(outer), at + len(inner), ""))
+            at = self._line_end(at)
+        return tuple(edits)
+
     def spelling(self, dotted: str, at: ir.Node) -> tuple[str, tuple[Edit, ...]]:
         """Return how to write a dotted name at a place, and the import that this needs."""
         name, statement = self._names.spell(dotted, at)

@@ -122,7 +122,7 @@ def _of_object(m: Machine, state: State, value: Ref, name: str, site: p.Node) ->
             if m.profile.method("module", name) or (known is not None and name in known.methods):
                 return Method(value, name)
             if thing.leaf is not None and name in ("weight", "bias", "in_proj_weight", "weight_ih", "weight_hh"):
-                return Leaves(frozenset({thing.leaf}), single=True)
+                return Leaves(frozenset({thing.leaf}), single=True, part=True)
             return Unknown(("attr", value, name))
         return Method(value, name)
     if isinstance(thing, Class):
@@ -146,7 +146,7 @@ def _of_tensor(m: Machine, state: State, value: Ref, thing: Tensor, name: str, s
     if name == "data":
         if node.kind == "leaf":
             return Leaves(frozenset({thing.node}), single=True, data=True)
-        return library.cut(m, state, site)
+        return library.cut(m, state, site, "detach", (thing.node,))
     if name in m.profile.tracking:
         tracked = node.requires_grad if node.kind != "leaf" else not state.frozen(thing.node)
         return told(m, state, name, Const(tracked) if isinstance(tracked, bool) else Unknown(("tracked", thing.node)))
@@ -278,6 +278,8 @@ def has(m: Machine, state: State, value: Value, name: Value) -> Value:
     """Run `hasattr(value, name)`."""
     thing = state.object(value)
     unknown = Unknown(("hasattr", key_of(value), key_of(name)))
+    if isinstance(value, Const) and isinstance(name, Const) and type(value.value) in (int, float, type(None)):
+        return Const(hasattr(value.value, str(name.value)))
     if not isinstance(name, Const) or not isinstance(thing, (Module, Instance, Optimizer)):
         return unknown
     if name.value in thing.attributes:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from adlint import program as p
-from adlint.tape import attributes, calls, containers, expressions, library
+from adlint.tape import attributes, calls, containers, cuts, expressions, library
 from adlint.tape.machine import Machine, Stopped
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -71,6 +73,8 @@ def builtin(m: Machine, state: State, name: str, arguments: calls.Arguments, sit
             return given[0]
         if given and isinstance(given[0], Unknown) and name in ("float", "int", "str", "bool"):
             return Unknown((name, given[0].key))
+        if name in ("float", "int") and given and library.is_tensorial(m, state, given[0]):
+            return cuts.reading(m, state, given[0], site)
         return m.unknown()
     if name == "getattr" and len(given) >= 2:
         return attributes.attribute_of(m, state, given[0], given[1], given[2] if len(given) > 2 else None, site)
@@ -93,6 +97,8 @@ def builtin(m: Machine, state: State, name: str, arguments: calls.Arguments, sit
         for n in range(2 if count is None else count):
             item = plan(state, n)
             called = calls.call(m, state, given[0], calls.Arguments((item,)), site) if given[0] != NONE else item
+            if name == "filter" and isinstance(item, Leaves):
+                item = replace(item, part=True)
             mapped.append(called if name == "map" else item)
         return m.allocate(state, Sequence("list", tuple(mapped), count is None))
     if name in ("any", "all") and given:
@@ -182,6 +188,8 @@ def _sum(m: Machine, state: State, given: tuple[Value, ...], site: p.Node) -> Va
     tensors = [v for v in parts if library.is_tensorial(m, state, v)]
     if tensors:
         return library.operation(m, state, "+", [*parts, *given[1:]], site)
+    if parts and all(cuts.number(m, key_of(v)) for v in parts):
+        return Unknown(("op", "+", *(key_of(v) for v in parts[-4:])))
     return m.unknown()
 
 

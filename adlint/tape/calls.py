@@ -167,8 +167,9 @@ def _run(m: Machine, state: State, closure: Closure, frame: int, since: int, sit
     caller, callers, functions = state.frame, state.calls, state.functions
     guards, recording, statement, forwards = state.guards, state.recording, state.statement, state.forwards
     state.frame, state.calls, state.functions = frame, (*callers, site), (*functions, node)
+    opened = state.scope
     for scope in closure.scopes:
-        enter_scope(state, Scope(scope))
+        enter_scope(state, scope)
     yielding, m.yielding = m.yielding, []
     try:
         if isinstance(node, p.Lambda):
@@ -186,7 +187,7 @@ def _run(m: Machine, state: State, closure: Closure, frame: int, since: int, sit
         s.statement, s.forwards = statement, forwards
         scopes.forgive(s)
         if closure.scopes:
-            s.recording = recording
+            s.recording, s.scope = recording, opened
         if not m.told_of(_captures, node):
             s.store.forget(frame, since)
         if outcome.kind == "raise":
@@ -241,12 +242,13 @@ def resume(m: Machine, state: State, value: Value, on_yield: Callable[[State, Va
     assert isinstance(node, p.Function)
     caller, callers, functions = state.frame, state.calls, state.functions
     recording, guards, statement = state.recording, state.guards, state.statement
+    opened = state.scope
 
     def compute() -> list[Outcome]:
         s = state.fork()
         s.frame, s.calls, s.functions = thing.frame, (*callers, site), (*functions, node)
         for scope in thing.function.scopes:
-            enter_scope(s, Scope(scope))
+            enter_scope(s, scope)
         m.yielding.append(on_yield)
         try:
             outcomes = statements.block(m, s, node.body)
@@ -264,7 +266,7 @@ def resume(m: Machine, state: State, value: Value, on_yield: Callable[[State, Va
     state.frame, state.calls, state.functions = caller, callers, functions
     state.guards, state.statement = guards, statement
     if thing.function.scopes:
-        state.recording = recording
+        state.recording, state.scope = recording, opened
 
 
 def instantiate(m: Machine, state: State, cls: Ref, given: Arguments, site: p.Node) -> Value:
@@ -345,7 +347,7 @@ def decorate(m: Machine, state: State, decorator: p.Expression, value: Value) ->
             return mark(value, "property")
         effect = framework.scope_of(m, state, found.name, Arguments())
         if effect is not None and isinstance(value, Closure):
-            return _under_scope(m, state, Scope(effect), value, decorator)
+            return _under_scope(m, state, Scope(effect, decorator), value, decorator)
         if framework.is_foreign(m, found.name) or m.profile.role(found.name) in ("plain", "autocast", "parallel"):
             return value
     if isinstance(found, Scope) and isinstance(value, Closure):
@@ -360,7 +362,7 @@ def decorate(m: Machine, state: State, decorator: p.Expression, value: Value) ->
         result = call(m, state, found, Arguments((value,)), decorator)
         return result if isinstance(result, (Closure, Bound, Partial, Ref)) else value
     if isinstance(found, Unknown) and isinstance(value, Closure):
-        return replace(value, scopes=(*value.scopes, "unknown")) if not _known_decorator(found) else value
+        return replace(value, scopes=(*value.scopes, Scope("unknown"))) if not _known_decorator(found) else value
     return value
 
 
@@ -381,8 +383,8 @@ def _under_scope(m: Machine, state: State, scope: Scope, function: Value, site: 
         if scope.effect not in scopes.SUPPRESSING:
             return function
         scopes.inert(m, state, site, "async", function.node)
-        return replace(function, scopes=(*function.scopes, "inert"))
-    return replace(function, scopes=(*function.scopes, scope.effect))
+        return replace(function, scopes=(*function.scopes, Scope("inert")))
+    return replace(function, scopes=(*function.scopes, scope))
 
 
 def enter_scope(state: State, scope: Scope) -> None:
@@ -396,7 +398,7 @@ def enter_scope(state: State, scope: Scope) -> None:
     elif scope.effect == "on":
         state.recording = state.recording if state.recording == "inference" else "on"
     elif scope.effect != "neutral":
-        state.recording = scope.effect
+        state.recording, state.scope = scope.effect, scope.call
 
 
 def is_neutral(m: Machine, state: State, value: Value) -> bool:

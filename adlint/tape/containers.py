@@ -215,10 +215,12 @@ def comprehend(m: Machine, state: State, e: p.Comprehension) -> Value:
     frame = m.fresh()
     outer, turn, looping, guards = state.frame, state.turn, state.looping, state.guards
     since = state.store.journal[0]
+    entry, state.entry = state.entry, -1 if any(clause.tests for clause in e.clauses) else len(guards)
     state.store[("parent", frame)] = outer
     results: list[tuple[Value, Value]] = []
     more = _clauses(m, state, e, 0, frame, outer, results)
     state.frame, state.turn, state.looping, state.guards = outer, turn, looping, guards
+    state.entry = entry
     if not m.told_of(_holds_lambda, e):
         state.store.forget(frame, since)
     if e.kind == "dict":
@@ -294,7 +296,7 @@ def index(m: Machine, state: State, value: Value, key: Value, site: p.Node) -> V
     if isinstance(value, Leaves):
         if value.single:
             return library.operation(m, state, "[]", [value], site)
-        return replace(value, single=not (isinstance(key, Const) and isinstance(key.value, slice)))
+        return replace(value, single=not (isinstance(key, Const) and isinstance(key.value, slice)), part=True)
     if isinstance(thing, Tensor):
         if library.is_open(m, state, value) and isinstance(key, (Const, Unknown, Linear)):
             return library.part(m, state, value, ("item", key_of(key)), site)
@@ -411,6 +413,8 @@ def assign(m: Machine, state: State, holder: Value, key: Value, value: Value, si
         if m.nodes[thing.node].kind == "leaf":
             updates.update_in_place(m, state, holder, [value], site)
             return
+        if state.recording in ("off", "inference"):
+            return
         result = state.object(library.operation(m, state, "[]=", [holder, value], site))
         assert isinstance(result, Tensor)
         state.store[holder.id] = result
@@ -420,11 +424,24 @@ def assign(m: Machine, state: State, holder: Value, key: Value, value: Value, si
     elif isinstance(holder, Leaves):
         updates.update_in_place(m, state, holder, [value], site)
     elif isinstance(thing, Module) and isinstance(holder, Ref):
-        state.store[holder.id] = replace(thing, attributes={**thing.attributes, str(key_of(key)): value})
+        _set_member(m, state, holder, thing, key, value)
     elif isinstance(thing, Instance) and isinstance(thing.cls, Ref):
         setter = attributes.find(state, thing.cls, "__setitem__")
         if setter is not None:
             calls.call(m, state, attributes.bind(m, state, setter, holder, site), calls.Arguments((key, value)), site)
+
+
+def _set_member(m: Machine, state: State, holder: Ref, thing: Module, key: Value, value: Value) -> None:
+    """Run `module[key] = value`; where the key is not known, any member may be another one now."""
+    name = str(key.value if isinstance(key, Const) else key_of(key))
+    children = list(thing.children)
+    if isinstance(key, Const) and type(key.value) is int and -len(children) <= key.value < len(children):
+        children[key.value] = value
+    elif name in thing.attributes and thing.attributes[name] in children:
+        children[children.index(thing.attributes[name])] = value
+    else:
+        library.unsettle(m, state, holder)
+    state.store[holder.id] = replace(thing, attributes={**thing.attributes, name: value}, children=tuple(children))
 
 
 def unpack(m: Machine, state: State, value: Value, count: int, star: int | None, site: p.Node) -> list[Value]:

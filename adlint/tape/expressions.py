@@ -77,7 +77,7 @@ def _name(m: Machine, state: State, e: p.Expression) -> Value:
 
 def _constant(m: Machine, state: State, e: p.Expression) -> Value:
     assert isinstance(e, p.Constant)
-    return Const(e.value)
+    return Const(e.value, e) if type(e.value) in (int, float) else Const(e.value)
 
 
 def _template(m: Machine, state: State, e: p.Expression) -> Value:
@@ -110,7 +110,7 @@ def operate(m: Machine, state: State, op: str, operands: list[Value], site: p.No
     """Apply an arithmetic operator: on constants, counters, containers, or as a node of the graph."""
     if any(library.is_tensorial(m, state, v) for v in operands):
         if len(operands) == 2 and op in ("&", "|", "^"):
-            return library.cut(m, state, site)
+            return library.cut(m, state, site, "untracked", _nodes(m, state, operands))
         if op == "+" and any(isinstance(v, Const) and v.value == 0 for v in operands):
             held = next(v for v in operands if library.is_tensorial(m, state, v))
             return library.operation(m, state, "+", [held], site)
@@ -132,6 +132,10 @@ def operate(m: Machine, state: State, op: str, operands: list[Value], site: p.No
     if all(isinstance(v, (Const, Unknown, Linear)) for v in operands):
         return Unknown(("op", op, *(key_of(v) for v in operands)))
     return m.unknown()
+
+
+def _nodes(m: Machine, state: State, operands: list[Value]) -> tuple[int, ...]:
+    return tuple(n for v in operands for n in library.nodes_in(m, state, v, sources=False))
 
 
 _CONSTANT: dict[tuple[str, int], Callable[..., object]] = {
@@ -285,7 +289,7 @@ def _relation(m: Machine, state: State, left: Value, op: str, right: Value, site
     if op == "in":
         return containers.contains(m, state, left, right)
     if library.is_tensorial(m, state, left) or library.is_tensorial(m, state, right):
-        return library.cut(m, state, site)
+        return library.cut(m, state, site, "untracked", _nodes(m, state, [left, right]))
     if isinstance(left, Const) and isinstance(right, Const):
         try:
             return Const(bool(_COMPARE[op](left.value, right.value)))
@@ -500,6 +504,8 @@ def augment(m: Machine, state: State, statement: p.Augment) -> None:
         return
     if isinstance(thing, Sequence) and statement.op == "+":
         containers.extend(m, state, held, value)
+        return
+    if isinstance(thing, Tensor) and not isinstance(value, Unknown) and state.recording in ("off", "inference"):
         return
     result = operate(m, state, statement.op, [held, value], statement)
     if isinstance(thing, Tensor) and isinstance(state.object(result), Tensor):

@@ -12,6 +12,7 @@ from adlint.tape import (
     builtins,
     calls,
     containers,
+    cuts,
     expressions,
     library,
     methods,
@@ -164,7 +165,7 @@ def operation(m: Machine, state: State, name: str, given: calls.Arguments, site:
         short in ("max", "min", "sort", "topk", "median", "mode", "cummax", "cummin", "kthvalue")
         and len(given.values) > 1
     ):
-        return Tuple((result, library.cut(m, state, site)))
+        return Tuple((result, library.cut(m, state, site, "untracked", library.nodes_in(m, state, result))))
     if short in ("split", "chunk", "unbind", "tensor_split", "hsplit", "vsplit", "meshgrid", "broadcast_tensors"):
         return m.allocate(state, Sequence("tuple", (result, again(m, state, result, site)), True))
     return out if out is not None else result
@@ -188,24 +189,36 @@ def again(m: Machine, state: State, result: Value, site: p.Node) -> Value:
     """Return a second element of what an operation gives several of."""
     thing = state.object(result)
     if isinstance(thing, Tensor):
-        node = m.nodes[thing.node]
-        twin = m.node(state, node.kind, node.operation, node.parents, node.saves, site, node.requires_grad)
+        twin = m.fresh()
+        m.nodes[twin] = replace(m.nodes[thing.node], id=twin, site=site, turn=state.turn)
         m.twins[twin], m.twins[thing.node] = (thing.node,), (*m.twins.get(thing.node, ()), twin)
         return library.tensor(m, state, twin)
     return m.unknown()
 
 
 def _untracked(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
-    return library.cut(m, state, site)
+    return library.cut(m, state, site, "untracked", _nodes(m, state, given))
+
+
+def _nodes(m: Machine, state: State, given: calls.Arguments) -> tuple[int, ...]:
+    return tuple(n for v in given.values for n in library.nodes_in(m, state, v, sources=False))
+
+
+def rewrapped(m: Machine, state: State, name: str, given: calls.Arguments) -> tuple[str, tuple[int, ...]]:
+    """Return how a new tensor is cut off, and from which tensors; none for one that takes only their shape."""
+    if not m.profile.rewraps(name):
+        return "data", ()
+    first = given.positional[:1]
+    direct = any(library.nodes_in(m, state, v, sources=False) for v in first)
+    return "wrapped" if direct else "data", tuple(dict.fromkeys(n for v in first for n in cuts.read_from(m, state, v)))
 
 
 def _factory(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
     flag = _recorded(m, state, given)
-    if isinstance(flag, Const) and flag.value:
-        return library.leaf(m, state, site)
-    if isinstance(flag, Unknown) and m.decide(state, ("truth", flag.key)):
-        return library.leaf(m, state, site)
-    return library.cut(m, state, site)
+    why, behind = rewrapped(m, state, name, given)
+    if (isinstance(flag, Const) and flag.value) or (isinstance(flag, Unknown) and m.decide(state, ("truth", flag.key))):
+        return library.leaf(m, state, site, why if behind else "", behind)
+    return library.cut(m, state, site, why, behind)
 
 
 def _recorded(m: Machine, state: State, given: calls.Arguments) -> Value | None:
@@ -226,9 +239,13 @@ def _variable(m: Machine, state: State, name: str, given: calls.Arguments, site:
     if given.get(None, "volatile") == TRUE:
         scopes.inert(m, state, site, "volatile")
     flag = given.get(1, "requires_grad")
+    why, behind = rewrapped(m, state, name, given)
     if isinstance(flag, Const) and flag.value:
-        return library.leaf(m, state, site)
-    return given.positional[0] if given.positional else library.cut(m, state, site)
+        return library.leaf(m, state, site, why if behind else "", behind)
+    first = given.positional[0] if given.positional else None
+    if first is None or (behind and (not library.is_tensorial(m, state, first) or not m.profile.is_identity(name))):
+        return library.cut(m, state, site, why, behind)
+    return first
 
 
 def _module(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
@@ -427,11 +444,11 @@ def _checkpoint(m: Machine, state: State, name: str, given: calls.Arguments, sit
 
 
 def _detach(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
-    return library.cut(m, state, site)
+    return library.cut(m, state, site, "detach", _nodes(m, state, given))
 
 
 def _read(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
-    return m.unknown()
+    return cuts.reading(m, state, Tuple(given.positional), site)
 
 
 def _iterate(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
@@ -540,6 +557,9 @@ _SPECIAL: dict[str, Callable[[Machine, State, calls.Arguments, p.Node], Value]] 
     "queue.Queue": _deque,
     "collections.namedtuple": _namedtuple,
     "threading.Thread": _thread,
+    "torch.is_tensor": lambda m, state, given, site: builtins.builtin(
+        m, state, "isinstance", replace(given, positional=(*given.values, Library("torch.Tensor"))), site
+    ),
     "torch.is_grad_enabled": lambda m, state, given, site: _recording(state),
     "dataclasses.field": lambda m, state, given, site: m.unknown("field"),
 }

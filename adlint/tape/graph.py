@@ -23,6 +23,10 @@ class Node:
 
     `kind`: "leaf" (a parameter or a tensor that requires grad), "operation", "call" (a module or an unknown function),
     "part" (an element of an unknown result) or "cut" (a value without a graph). `turn` is the loop turn it was made in.
+    `cut` says why there is no graph: off or inference (recording was off, by `scope`), detach, untracked (an operation
+    without a gradient), wrapped or data (a new tensor made of tensors, or of numbers that were read), derived (made of
+    values without a graph), or nothing that is sure; a leaf made of a cut value has one too. `behind` are the operands
+    that no gradient flows into, `hidden` is set where there may be operands that the tape does not see.
     """
 
     id: int
@@ -34,6 +38,10 @@ class Node:
     site: p.Node | None
     turn: Turn = ()
     callee: Key = None
+    cut: str = ""
+    behind: tuple[int, ...] = ()
+    hidden: bool = False
+    scope: p.Node | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
     Bound,
+    Builtin,
     Closure,
     Const,
     Counter,
@@ -19,6 +20,8 @@ from adlint.tape.values import (
     Instance,
     Key,
     Leaves,
+    Library,
+    Linear,
     Method,
     Module,
     Optimizer,
@@ -71,7 +74,7 @@ def nodes_in(m: Machine, state: State, value: Value, depth: int = 4, sources: bo
     if isinstance(thing, Tensor):
         return (thing.node,)
     if isinstance(value, Leaves):
-        return () if value.data else tuple(sorted(leaf for leaf in value.leaves if not state.frozen(leaf)))
+        return () if value.data else tuple(sorted(value.leaves))
     if isinstance(value, Unknown):
         if ("tracked", value.key) in state.store:
             return (leaf_of(m, value.key),)
@@ -94,20 +97,40 @@ def tensor(m: Machine, state: State, node: int) -> Ref:
     return m.allocate(state, Tensor(node))
 
 
-def cut(m: Machine, state: State, site: p.Node) -> Ref:
-    """Return a tensor without a graph."""
-    return tensor(m, state, m.node(state, "cut", "", (), False, site, False))
+def cut(m: Machine, state: State, site: p.Node, why: str = "", behind: tuple[int, ...] = ()) -> Ref:
+    """Return a tensor without a graph: why, and which nodes it was cut off from."""
+    return tensor(m, state, m.node(state, "cut", "", (), False, site, False, cut=why, behind=behind))
 
 
-def leaf(m: Machine, state: State, site: p.Node) -> Ref:
-    """Return a new tensor that requires grad."""
-    return tensor(m, state, m.node(state, "leaf", "tensor", (), False, site, True))
+def leaf(m: Machine, state: State, site: p.Node, why: str = "", behind: tuple[int, ...] = ()) -> Ref:
+    """Return a new tensor that requires grad, and how it was cut off from others whose values it is made of."""
+    return tensor(m, state, m.node(state, "leaf", "tensor", (), False, site, True, cut=why, behind=behind))
 
 
 def operation(m: Machine, state: State, name: str, values: Iterable[Value], site: p.Node) -> Value:
     """Return the result of an operation of the framework on values."""
-    parents = tuple(n for v in values for n in nodes_in(m, state, v))
-    return tensor(m, state, m.node(state, "operation", name, parents, m.profile.saves(name), site))
+    held = list(values)
+    parents = tuple(n for v in held for n in nodes_in(m, state, v))
+    hidden = not all(_transparent(m, state, v) for v in held)
+    if state.recording in ("off", "inference"):
+        hidden = m.profile.is_identity(name)
+    return tensor(m, state, m.node(state, "operation", name, parents, m.profile.saves(name), site, hidden=hidden))
+
+
+def _transparent(m: Machine, state: State, value: Value, depth: int = 4) -> bool:
+    """Tell whether `nodes_in` finds every tensor in a value."""
+    thing = state.object(value)
+    if isinstance(value, Unknown):
+        return depth > 2
+    if isinstance(value, (Const, Linear, Library, Builtin, Leaves)) or isinstance(thing, Tensor):
+        return True
+    if depth == 0:
+        return False
+    if isinstance(value, Tuple):
+        return all(_transparent(m, state, v, depth - 1) for v in value.items)
+    if isinstance(thing, Sequence):
+        return bool(thing.items) and all(_transparent(m, state, v, depth - 1) for v in thing.items)
+    return isinstance(thing, Table) and all(_transparent(m, state, v, depth - 1) for _, v in thing.items)
 
 
 def part(m: Machine, state: State, value: Value, key: Key, site: p.Node) -> Value:
@@ -218,11 +241,13 @@ def set_requires_grad(m: Machine, state: State, target: Value, flag: Value, site
         on = m.decide(state, ("truth", key_of(flag))) if isinstance(flag, Unknown) else True
     if isinstance(thing, Tensor) and isinstance(target, Ref) and m.nodes[thing.node].kind != "leaf":
         if on and m.nodes[thing.node].requires_grad is not True:
-            state.store[target.id] = Tensor(m.node(state, "leaf", "tensor", (), False, site, True))
+            made = m.node(state, "leaf", "tensor", (), False, site, True, cut="wrapped", behind=(thing.node,))
+            state.store[target.id] = Tensor(made)
         return
     retention.touched(m, state)
+    part = isinstance(target, Leaves) and (target.part or (target.single and len(state.guards) > state.entry))
     for one in leaves_behind(m, state, target):
-        state.store[("frozen", one)] = not on
+        state.store[("frozen", one)] = False if on else part or site
     if isinstance(target, Unknown) and on:
         state.store[("attribute", target.key, "requires_grad")] = flag
         state.store[("tracked", target.key)] = True
@@ -282,6 +307,7 @@ def havoc(m: Machine, state: State, values: Iterable[Value]) -> None:
             _forget(state, thing.leaves if thing.leaves is not None else updates.unclaimed(m, state))
         elif isinstance(thing, Module):
             _forget(state, module_leaves(m, state, value))
+            unsettle(m, state, value)
             for one in members(state, value):
                 inner = state.object(one)
                 if isinstance(inner, Module) and isinstance(one, Ref):
@@ -290,6 +316,13 @@ def havoc(m: Machine, state: State, values: Iterable[Value]) -> None:
             m.escaped.add(thing.node)
         elif isinstance(value, Leaves):
             _forget(state, value.leaves)
+
+
+def unsettle(m: Machine, state: State, module: Value) -> None:
+    """Forget that all parameters of a network are frozen; some may not be."""
+    for one in module_leaves(m, state, module):
+        if state.frozen(one):
+            state.store[("frozen", one)] = True
 
 
 def _forget(state: State, leaves: Iterable[int]) -> None:

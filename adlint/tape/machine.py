@@ -82,6 +82,9 @@ class Machine:
     values_of: dict[Key, int] = field(default_factory=dict)
     yielding: list[Callable[[State, Value], Value]] = field(default_factory=list)
     told: dict[tuple[Callable[[Any], Any], p.Node], Any] = field(default_factory=dict)
+    alive: set[tuple[Any, ...]] = field(default_factory=set)
+    batches: set[Key] = field(default_factory=set)
+    readings: dict[Key, tuple[tuple[int, ...], p.Node]] = field(default_factory=dict)
     complete: bool = True
     hooked: bool = False
     kept: dict[Event, frozenset[int]] = field(default_factory=dict)
@@ -175,20 +178,40 @@ class Machine:
         site: p.Node | None,
         requires_grad: bool | None = None,
         callee: Key = None,
+        cut: str = "",
+        behind: tuple[int, ...] = (),
+        hidden: bool = False,
     ) -> int:
         """Make a node; its requires_grad follows from the parents unless it is a leaf, a call or a cut."""
         identity = self.fresh()
+        scope: p.Node | None = None
         if kind in ("operation", "part", "call"):
             tracked = tuple(dict.fromkeys(n for n in parents if self.tracks(state, n)))
             if state.recording in ("off", "inference"):
-                kind, parents, requires_grad = "cut", (), False
+                kind, parents, requires_grad, behind = "cut", (), False, parents
+                cut, scope = str(state.recording), state.scope
             else:
+                behind = tuple(n for n in dict.fromkeys(parents) if n not in tracked)
                 parents = tracked
                 if any(self.nodes[n].requires_grad is True for n in tracked):
                     requires_grad = True
                 elif kind != "call" and not tracked:
-                    kind, requires_grad = "cut", False
-        self.nodes[identity] = Node(identity, kind, operation, parents, saves, requires_grad, site, state.turn, callee)
+                    kind, requires_grad, cut = "cut", False, "derived"
+        self.nodes[identity] = Node(
+            identity,
+            kind,
+            operation,
+            parents,
+            saves,
+            requires_grad,
+            site,
+            state.turn,
+            callee,
+            cut,
+            behind,
+            hidden,
+            scope,
+        )
         return identity
 
     def tracks(self, state: State, node: int) -> bool:

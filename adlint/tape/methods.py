@@ -9,6 +9,7 @@ from adlint.tape import (
     attributes,
     calls,
     containers,
+    cuts,
     expressions,
     framework,
     hooks,
@@ -48,6 +49,9 @@ from adlint.tape.values import (
 def method(m: Machine, state: State, receiver: Value, name: str, given: calls.Arguments, site: p.Node) -> Value:
     """Call a method that the program does not define."""
     thing = state.object(receiver)
+    if isinstance(receiver, Const) and m.profile.method("tensor", name) == "backward":
+        cuts.backward_of_number(m, state, receiver, m.event(state, "backward", site, _receiver(site)))
+        return NONE
     if name == "__setattr__" and len(given.positional) == 2 and isinstance(given.positional[0], Const):
         attributes.write(m, state, receiver, str(given.positional[0].value), given.positional[1], site)
         return NONE
@@ -78,15 +82,19 @@ def method(m: Machine, state: State, receiver: Value, name: str, given: calls.Ar
     return containers.method(m, state, receiver, name, given, site)
 
 
+def _receiver(site: p.Node) -> p.Node | None:
+    return site.function.value if isinstance(site, p.Call) and isinstance(site.function, p.Attribute) else None
+
+
 def _scope_method(m: Machine, state: State, receiver: Scope, name: str, given: calls.Arguments, site: p.Node) -> Value:
     """Call a method of a context: an ExitStack enters other contexts, which last as long as it does."""
     first = given.positional[0] if given.positional else NONE
     if name == "__enter__":
-        state.store[("outer", receiver)] = state.recording
+        state.store[("outer", receiver)] = (state.recording, state.scope)
         calls.enter_scope(state, receiver)
         return receiver
     if name in ("__exit__", "close"):
-        state.recording = state.store.pop(("outer", receiver), state.recording)
+        state.recording, state.scope = state.store.pop(("outer", receiver), (state.recording, state.scope))
         return NONE
     if name == "callback":
         calls.call(m, state, first, replace(given, positional=given.positional[1:]), site)
@@ -163,11 +171,13 @@ def _tensor_method(m: Machine, state: State, receiver: Value, name: str, given: 
     if role == "clear":
         updates.clear(m, state, library.leaves_behind(m, state, receiver), site)
         return NONE
+    behind = library.nodes_in(m, state, receiver)
     if role == "detach":
-        return library.cut(m, state, site)
+        return library.cut(m, state, site, "detach", behind)
     if role == "detach_in_place":
         if isinstance(receiver, Ref):
-            state.store[receiver.id] = Tensor(m.node(state, "cut", "", (), False, site, False))
+            made = m.node(state, "cut", "", (), False, site, False, cut="detach", behind=behind)
+            state.store[receiver.id] = Tensor(made)
         return receiver
     if role == "requires_grad_":
         library.set_requires_grad(m, state, receiver, given.get(0, "requires_grad") or Const(True), site)
@@ -181,10 +191,13 @@ def _tensor_method(m: Machine, state: State, receiver: Value, name: str, given: 
         return m.unknown()
     if role in ("untracked", "factory"):
         if role == "factory" and given.get(None, "requires_grad") not in (None, FALSE):
-            return library.leaf(m, state, site)
-        return library.cut(m, state, site)
+            why, nodes = framework.rewrapped(m, state, name, given)
+            return library.leaf(m, state, site, why if nodes else "", nodes)
+        if role == "untracked":
+            return library.cut(m, state, site, "untracked", behind)
+        return library.cut(m, state, site, *framework.rewrapped(m, state, name, given))
     if role == "read":
-        return m.unknown()
+        return cuts.reading(m, state, receiver, site)
     if role == "in_place":
         return _in_place(m, state, receiver, name, given, site)
     if role in ("operation", "clone", "grad"):
@@ -379,7 +392,10 @@ def _instance_method(
             return library.operation(
                 m, state, "distribution." + name, [*thing.attributes.values(), *given.values], site
             )
-        return library.cut(m, state, site) if job in ("untracked", "detach") else m.unknown()
+        if job not in ("untracked", "detach"):
+            return m.unknown()
+        behind = tuple(n for v in thing.attributes.values() for n in library.nodes_in(m, state, v))
+        return library.cut(m, state, site, str(job), behind)
     if role in ("accelerator", "fabric"):
         return _assistant(m, state, receiver, role, name, given, site)
     if role in ("scheduler", "metric"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adlint import program as p
-from adlint.tape import library, retention, slots
+from adlint.tape import cuts, library, retention, slots
 from adlint.tape.facts import Event, Fact, Guard, Turn
 from adlint.tape.graph import Walk, ancestors, must_require_grad, surely_reached
 from adlint.tape.machine import Machine
@@ -23,6 +23,11 @@ def backward(
     whole: bool = True,
 ) -> None:
     """Walk the graph from the roots as one pass: look for freed ancestors, then free them and fill the slots."""
+    if roots and kind == "backward":
+        start = m.event(state, kind, site, subject, root=roots[0], object=roots)
+        if cuts.passes_over(m, state, roots, start):
+            trains(m, state, site)
+            return
     roots = tuple(n for n in roots if m.nodes[n].requires_grad is not False)
     if not roots:
         return
@@ -37,6 +42,7 @@ def backward(
     if _consumed(m, state, event, walk, now):
         return
     m.facts.passes.add(site)
+    cuts.alive(m, event)
     _passes(m, state, event)
     retention.walked(m, state, event, walk)
     retention.keep(m, state, event, walk)

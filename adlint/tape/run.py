@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from adlint import program as p
 from adlint.catalog import Profile
-from adlint.tape import attributes, calls, hooks, library, passes, retention, scopes, statements
+from adlint.tape import attributes, calls, cuts, hooks, library, passes, retention, scopes, statements
 from adlint.tape.facts import Fact, Facts
 from adlint.tape.graph import ancestors
 from adlint.tape.machine import FUEL, Exhausted, Machine, Stopped
@@ -21,7 +21,7 @@ def run(program: p.Program, profile: Profile) -> Facts:
     for function in _uncalled(m, state):
         _root(m, state, function)
     retention.conclude(m)
-    m.facts.found = [_settled(m, fact) for fact in m.noted.values()]
+    m.facts.found = [_settled(m, fact) for fact in m.noted.values() if not cuts.wanted(m, fact)]
     return m.facts
 
 
@@ -30,6 +30,9 @@ def _settled(m: Machine, fact: Fact) -> Fact:
 
     Something between the two, under a condition of its own, prevents it there; nobody knows how the conditions relate.
     """
+    if fact.kind == "cut-backward":
+        sure = dict(fact.details)["how"] == "literal" or not cuts.was_alive(m, fact.event)
+        return replace(fact, definite=fact.definite and sure)
     slot = f"slot {dict(fact.details).get('leaf')}"
     family = {"applied-again": slot, "foreign-applied": "", "doubled": "", "piled-up": "", "kept-in-vain": ""}.get(
         fact.kind, "graph"

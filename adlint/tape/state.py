@@ -77,11 +77,13 @@ class State:
     decisions: dict[Key, bool] = field(default_factory=dict)
     guards: tuple[Guard, ...] = ()
     recording: str | None = "on"
+    scope: p.Node | None = None
     frame: int = 0
     calls: tuple[p.Node, ...] = ()
     functions: tuple[p.Node, ...] = ()
     turn: Turn = ()
     looping: int = 0
+    entry: int = 0
     forwards: int = 0
     muted: int = 0
     crashed: bool = False
@@ -95,11 +97,13 @@ class State:
             self.decisions.copy(),
             self.guards,
             self.recording,
+            self.scope,
             self.frame,
             self.calls,
             self.functions,
             self.turn,
             self.looping,
+            self.entry,
             self.forwards,
             self.muted,
             self.crashed,
@@ -110,9 +114,10 @@ class State:
     def become(self, other: State) -> None:
         """Take over the content of another state, which must not be used afterwards."""
         self.store, self.decisions, self.guards = other.store, other.decisions, other.guards
-        self.recording, self.frame, self.calls = other.recording, other.frame, other.calls
+        self.recording, self.scope, self.frame, self.calls = other.recording, other.scope, other.frame, other.calls
         self.functions, self.turn, self.looping = other.functions, other.turn, other.looping
         self.forwards, self.muted, self.crashed = other.forwards, other.muted, other.crashed
+        self.entry = other.entry
         self.statement, self.partial = other.statement, other.partial
 
     def object(self, value: Value) -> Object | None:

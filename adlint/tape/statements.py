@@ -320,7 +320,7 @@ def _turns(
         results: list[Outcome] = []
         for s in live:
             s.turn = (*outer, (mark, number))
-            s.guards = guards
+            s.guards, s.entry = guards, len(guards)
             if number == 1:
                 _widen_changed(m, s, before)
             for begun in m.explore(s, bind(number)):
@@ -459,7 +459,7 @@ def _enter(m: Machine, state: State, statement: p.With, items: tuple[p.ContextIt
     if not items:
         return block(m, state, statement.body)
     item, rest = items[0], items[1:]
-    recording, muted, around = state.recording, state.muted, False
+    recording, opened, muted, around = state.recording, state.scope, state.muted, False
     results: list[Outcome] = []
     for begun in m.explore(state, lambda s: expressions.evaluate(m, s, item.context)):
         if begun.kind != "next" or begun.value is None:
@@ -473,7 +473,7 @@ def _enter(m: Machine, state: State, statement: p.With, items: tuple[p.ContextIt
             results += _managed(m, s, statement, item, rest, value)
             continue
         if isinstance(value, Scope):
-            s.recording = recording
+            s.recording, s.scope = recording, opened
             calls.enter_scope(s, value)
             around = scopes.suppresses(m, value) and not rest and scopes.passes_on(m, statement.body)
         elif not calls.is_neutral(m, s, value) and s.recording == "on":
@@ -482,7 +482,7 @@ def _enter(m: Machine, state: State, statement: p.With, items: tuple[p.ContextIt
         for o in m.explore(s, lambda t, b=bound: _bind(m, t, item, b)):  # type: ignore[misc]
             results += _enter(m, o.state, statement, rest) if o.kind == "next" else [o]
     for outcome in results:
-        outcome.state.recording, outcome.state.muted = recording, muted
+        outcome.state.recording, outcome.state.scope, outcome.state.muted = recording, opened, muted
         if around and outcome.kind == "next" and recording == "on":
             scopes.passed_on(m, outcome.state, item, statement.body)
     return results

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import attributes, calls, expressions, framework, library, methods, retention, scopes, updates
+from adlint.tape import attributes, calls, cuts, expressions, framework, library, methods, retention, scopes, updates
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -34,6 +34,7 @@ def forward(m: Machine, state: State, module: Value, given: calls.Arguments, sit
     outermost = state.forwards == 0
     state.forwards += 1
     inputs = Tuple(given.positional)
+    cuts.fed(m, state, inputs)
     for hook in _hooks(state, "register_forward_pre_hook", module):
         calls.call(m, state, hook, calls.Arguments((module, inputs)), site)
     found = attributes.find(state, thing.cls, "forward") if isinstance(thing.cls, Ref) else None
@@ -89,7 +90,9 @@ def record(
 def opaque(m: Machine, state: State, callee: Value, given: calls.Arguments, site: p.Node) -> Value:
     """Return the result of code that is not followed."""
     parents = tuple(n for v in given.values for n in library.nodes_in(m, state, v))
-    return library.tensor(m, state, m.node(state, "call", "call", parents, None, site, None, key_of(callee)))
+    return library.tensor(
+        m, state, m.node(state, "call", "call", parents, None, site, None, key_of(callee), hidden=True)
+    )
 
 
 def foreign_call(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
@@ -99,6 +102,11 @@ def foreign_call(m: Machine, state: State, name: str, given: calls.Arguments, si
     if iterates:
         return given.positional[0]
     result = m.unknown("foreign")
+    read = tuple(n for v in given.values for n in cuts.read_from(m, state, v))
+    if read and not any(library.nodes_in(m, state, v, sources=False) for v in given.values):
+        key = ("read", "foreign", m.fresh())
+        m.readings[key] = (read, site)
+        result = Unknown(key)
     if any(
         isinstance(state.object(v), (Module, Optimizer)) or isinstance(v, (Closure, Bound))
         for v in library.reachable(m, state, heavy)
@@ -135,11 +143,15 @@ def unknown_call(m: Machine, state: State, callee: Value, given: calls.Arguments
             parents.append(library.leaf_of(m, value.key))
     network = _network(m, key)
     leaf = library.leaf_of(m, network if network is not None else key)
-    if isinstance(callee, (Unknown, Library)) and state.recording in ("on", None):
+    own = network is not None and network == key
+    if own:
+        cuts.fed(m, state, Tuple(given.positional))
+    if isinstance(callee, (Unknown, Library)) and (own or state.recording in ("on", None)):
         parents.append(leaf)
     outermost = state.forwards == 0
     sure = True if network is not None and network == key and not state.frozen(leaf) else None
-    node = m.node(state, "call", "call", tuple(parents), None, site, sure, network if network is not None else key)
+    named = network if network is not None else key
+    node = m.node(state, "call", "call", tuple(parents), None, site, sure, named, hidden=not own)
     result = library.tensor(m, state, node)
     m.forwards.append((site, frozenset({node})))
     if outermost and network is not None and network == key:
@@ -170,7 +182,11 @@ def _named_method(m: Machine, state: State, base: Key, name: str, given: calls.A
         if given.values or not (isinstance(state.statement, p.Evaluate) and state.statement.value is site):
             library.escape(m, state, given.values)
             return None
-        if isinstance(receiver, Unknown):
+        if isinstance(receiver, Unknown) and cuts.number(m, base):
+            function = site.function if isinstance(site, p.Call) else None
+            subject = function.value if isinstance(function, p.Attribute) else None
+            cuts.backward_of_number(m, state, receiver, m.event(state, "backward", site, subject))
+        elif isinstance(receiver, Unknown):
             framework.walk(m, state, "backward", "Tensor.backward", receiver, given, site)
         return NONE
     if not isinstance(receiver, Unknown):

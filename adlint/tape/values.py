@@ -17,9 +17,10 @@ Key = Any
 
 @dataclass(frozen=True, slots=True)
 class Const:
-    """A Python constant."""
+    """A Python constant; `site` is where a number was written, without a meaning for equality."""
 
     value: Any
+    site: p.Node | None = field(default=None, compare=False, repr=False)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Const) and type(self.value) is type(other.value) and self.value == other.value
@@ -64,7 +65,7 @@ class Closure:
     frame: int
     defaults: tuple[Value | None, ...] = ()
     owner: Ref | None = None
-    scopes: tuple[str, ...] = ()
+    scopes: tuple[Scope, ...] = ()
     kind: str = "function"
 
 
@@ -106,11 +107,12 @@ class Partial:
 @dataclass(frozen=True, slots=True)
 class Leaves:
     """Parameters: the leaves behind `model.parameters()`; `single` for one element standing for each of them,
-    `data` for its untracked view."""
+    `data` for its untracked view, `part` where only some of the parameters are meant that these leaves stand for."""
 
     leaves: frozenset[int]
     single: bool = False
     data: bool = False
+    part: bool = False
 
 
 @dataclass(frozen=True, slots=True)
