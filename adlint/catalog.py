@@ -167,6 +167,18 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
+class Modal:
+    """The argument without which a module is the same in training and evaluation; always another if there is none.
+
+    `default` tells whether it is another where the argument is not given.
+    """
+
+    argument: str
+    position: int
+    default: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Base:
     """A library class that users subclass, and what its framework does around the subclass's methods.
 
@@ -240,6 +252,7 @@ class Profile:
     _roles: Names
     _methods: Mapping[str, Names]
     _parameterless: frozenset[str]
+    _modal: tuple[tuple[str, Modal], ...]
     _saves: Mapping[str, bool | None]
     _prefixes: tuple[str, ...]
     _identities: frozenset[str]
@@ -269,6 +282,10 @@ class Profile:
     def parameterless(self, dotted: str) -> bool:
         """Whether instances of this library class certainly own no parameters."""
         return self.role(dotted) in ("loss", "metric") or dotted in self._parameterless
+
+    def modal(self, dotted: str) -> Modal | None:
+        """What makes instances of this library class behave differently in evaluation; None if nothing does."""
+        return next((switch for pattern, switch in self._modal if _matches(pattern, dotted)), None)
 
     def saves(self, operation: str) -> bool | None:
         """Whether this operation's node keeps a tensor that the first backward frees; None if unknown or conditional.
@@ -418,6 +435,7 @@ def read_profile(file: Traversable, parts: Iterable[Traversable] = ()) -> Profil
         _roles=roles,
         _methods=MappingProxyType(methods),
         _parameterless=frozenset(table.strings("parameterless")),
+        _modal=tuple(_modal(table)),
         _saves=MappingProxyType(saves),
         _prefixes=table.strings("operation_prefixes"),
         _identities=frozenset(table.strings("identities")),
@@ -430,6 +448,14 @@ def read_profile(file: Traversable, parts: Iterable[Traversable] = ()) -> Profil
         answers.finish()
     table.finish()
     return profile
+
+
+def _modal(table: Table) -> Iterator[tuple[str, Modal]]:
+    for item in table.children("modal"):
+        position = item.take("position", int, False)
+        switch = Modal(item.text("argument", default=""), 0 if position is None else position, item.flag("default"))
+        yield from ((name, switch) for name in item.strings("names"))
+        item.finish()
 
 
 def _names(table: Table, key: str, ordered: str | None, known: frozenset[str]) -> Names:

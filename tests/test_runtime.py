@@ -22,7 +22,7 @@ FREED = "Trying to backward through the graph a second time"
 RAISES = {"double-backward": FREED, "shared-backward": FREED}
 """Rules whose programs raise this; where nothing was saved, the result is twice that of the fixed program instead."""
 
-DIFFERS = {"missing-zero-grad", "foreign-grad"}
+DIFFERS = {"missing-zero-grad", "foreign-grad", "missing-train-mode", "missing-eval-mode"}
 """Rules whose programs run through with another result than the fixed one."""
 
 WASTES = {"retain-to-accumulate", "useless-retain"}

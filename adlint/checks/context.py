@@ -147,9 +147,12 @@ def visible(context: Context, expression: p.Node, from_place: p.Node, at: p.Node
 
 
 def _binds(function: p.Function, name: str) -> bool:
-    if any(q.name == name for q in function.parameters):
-        return True
-    for node in p.walk_all(function.body):
+    return any(q.name == name for q in function.parameters) or binds(function.body, name)
+
+
+def binds(body: tuple[p.Statement, ...], name: str) -> bool:
+    """Tell whether statements assign to a name."""
+    for node in p.walk_all(body):
         if isinstance(node, p.Assign) and any(isinstance(t, p.Name) and t.id == name for t in _targets(node)):
             return True
         if (

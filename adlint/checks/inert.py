@@ -92,9 +92,11 @@ def _entered(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     if function is None:
         if context.facts.training:
             return _wrapped(context, rule, statement, covered, scope)
-        name, imports = context.rewriter.spelling("torch.set_grad_enabled", statement)
-        edits = (*imports, *context.rewriter.replace(fact.event.site, f"{name}(False)"))
-        return context.fix(rule, edits, "set", scope=f"{name}(False)")
+        dotted, _, arguments = context.profile.terms["recording_off"].partition("(")
+        name, imports = context.rewriter.spelling(dotted, statement)
+        code = f"{name}({arguments}"
+        edits = (*imports, *context.rewriter.replace(fact.event.site, code))
+        return context.fix(rule, edits, "set", scope=code)
     plain = isinstance(function, p.Function) and not (function.is_async or function.is_generator)
     if isinstance(function, p.Function) and plain and covered == rest and _is_head(block, statement):
         edits = (*context.rewriter.delete(statement), *context.rewriter.decorate(function, f"@{scope}"))
@@ -173,7 +175,7 @@ def _volatile(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     place = whole(context, fact.event.site)
     if place is fact.event.site or (isinstance(place, p.Function) and place.name in ("__init__", "forward")):
         return None
-    name, imports = rewriter.spelling("torch.no_grad", place)
+    name, imports = rewriter.spelling(context.profile.terms["no_grad"].removesuffix("()"), place)
     edits: tuple[Edit, ...] = imports
     for call in p.walk(place):
         for argument in call.arguments if isinstance(call, p.Call) else ():

@@ -7,7 +7,7 @@ from pathlib import PurePath
 
 from adlint import program as p
 from adlint.catalog import Rule
-from adlint.checks import cuts, inert
+from adlint.checks import cuts, inert, modes
 from adlint.checks.context import CannotRewrite, Context, Edit, Event, Fix, called_names, trains
 from adlint.diagnostics import Diagnostic, Related
 from adlint.tape.facts import Fact
@@ -82,6 +82,57 @@ def backward_without_graph(context: Context, rule: Rule) -> list[Diagnostic]:
 def _key(how: str, leaf: bool, rule: Rule) -> str:
     kind = "leaf" if leaf else {"inference": "off", "wrapped": "data"}.get(how, how)
     return kind if kind in rule.messages else "default"
+
+
+def missing_train_mode(context: Context, rule: Rule) -> list[Diagnostic]:
+    """Report a network that is trained in the evaluation mode which a validation left it in."""
+    found, seen = [], set()
+    for fact in context.facts.of("mode-named"):
+        if dict(fact.details)["role"] == "train":
+            message = rule.messages["named"].format(named=context.text(fact.event.site))
+            fix = modes.called(context, rule, fact.event.site)
+            found.append(context.diagnostic(rule, fact, fact.event.site, message, (), fix))
+    for fact in sorted(context.facts.of("trained-in-eval"), key=lambda f: not f.definite):
+        setter = fact.causes[0]
+        if setter.site in seen:
+            continue
+        seen.add(setter.site)
+        net = modes.network(fact.event)
+        words = {"net": context.text(net), "setter": context.text(setter.site), "line": context.line(setter.site)}
+        related = (context.related("put in evaluation mode here", setter.site),)
+        fix = modes.trained(context, rule, fact, context.facts.loop_between(setter, fact.event))
+        message = rule.message.format(**words)
+        found.append(context.diagnostic(rule, fact, fact.event.site, message, related, fix))
+    return found
+
+
+def missing_eval_mode(context: Context, rule: Rule) -> list[Diagnostic]:
+    """Report evaluations in training mode, and parts frozen in evaluation mode that are thawed again."""
+    found, seen = [], set()
+    for fact in context.facts.of("mode-named"):
+        if dict(fact.details)["role"] == "eval":
+            message = rule.messages["named"].format(named=context.text(fact.event.site))
+            fix = modes.called(context, rule, fact.event.site)
+            found.append(context.diagnostic(rule, fact, fact.event.site, message, (), fix))
+    for fact in context.facts.of("thawed"):
+        if fact.event.site in seen:
+            continue
+        seen.add(fact.event.site)
+        held = fact.causes[0]
+        words = {"named": context.text(fact.event.site), "line": context.line(held.site)}
+        related = (context.related("frozen here", held.site), context.related("trained here", fact.causes[1].site))
+        message, fix = rule.messages["thawed"].format(**words), modes.again(context, rule, fact)
+        found.append(context.diagnostic(rule, fact, fact.event.site, message, related, fix))
+    for fact in context.facts.of("tried-in-training"):
+        net = modes.network(fact.event)
+        place = modes.evaluation(context, fact.event.site, net)
+        if place in seen or is_test(context.program.filename):
+            continue
+        seen.add(place)
+        message = rule.message.format(net=context.text(net), eval=context.profile.terms["eval"])
+        fix = modes.evaluated(context, rule, fact)
+        found.append(context.diagnostic(rule, fact, fact.event.site, message, (), fix))
+    return found
 
 
 def is_test(filename: str) -> bool:

@@ -154,6 +154,8 @@ def _of_tensor(m: Machine, state: State, value: Ref, thing: Tensor, name: str, s
         return Const(node.kind in ("leaf", "cut"))
     if name in VIEWS:
         return library.operation(m, state, name, [value], site)
+    if node.kind in ("call", "part") and m.profile.method("module", name) in ("eval", "train"):
+        return Method(value, name)
     if m.profile.method("tensor", name) == "" or name in ("values", "indices", "loss", "logits"):
         if node.kind == "cut":
             return Unknown(("attr", value, name))

@@ -14,6 +14,7 @@ from adlint.tape import (
     framework,
     library,
     methods,
+    modes,
     scopes,
     statements,
     unseen,
@@ -111,14 +112,13 @@ def call(m: Machine, state: State, function: Value, given: Arguments, site: p.No
             given.open,
         )
         return call(m, state, function.function, both, site)
-    if isinstance(function, Builtin):
-        return builtins.builtin(m, state, function.name, given, site)
-    if isinstance(function, Library):
-        return framework.function(m, state, function.name, given, site)
-    if isinstance(function, Method):
-        return methods.method(m, state, function.receiver, function.name, given, site)
     if isinstance(function, Scope):
         return _under_scope(m, state, function, given.positional[0] if given.positional else NONE, site)
+    if isinstance(function, (Builtin, Library, Method)):
+        result = _not_ours(m, state, function, given, site)
+        if m.taint:
+            modes.pass_on(m, state, function, given.values, result)
+        return result
     thing = state.object(function)
     if isinstance(thing, Class) and isinstance(function, Ref):
         return instantiate(m, state, function, given, site)
@@ -132,7 +132,18 @@ def call(m: Machine, state: State, function: Value, given: Arguments, site: p.No
             return call(m, state, attributes.read(m, state, function, "forward", site), given, site)
     if isinstance(thing, Instance) and isinstance(thing.cls, str):
         return methods.method(m, state, function, "__call__", given, site)
-    return unseen.unknown_call(m, state, function, given, site)
+    result = unseen.unknown_call(m, state, function, given, site)
+    if m.taint:
+        modes.pass_on(m, state, function, given.values, result)
+    return result
+
+
+def _not_ours(m: Machine, state: State, function: Builtin | Library | Method, given: Arguments, site: p.Node) -> Value:
+    if isinstance(function, Builtin):
+        return builtins.builtin(m, state, function.name, given, site)
+    if isinstance(function, Library):
+        return framework.function(m, state, function.name, given, site)
+    return methods.method(m, state, function.receiver, function.name, given, site)
 
 
 def enter(m: Machine, state: State, closure: Closure, given: Arguments, site: p.Node) -> Value:
@@ -436,6 +447,8 @@ def discarded(m: Machine, state: State, statement: p.Evaluate, value: Value) -> 
             receiver, name = value.receiver, value.name
         elif isinstance(value, Unknown) and isinstance(value.key, tuple) and value.key[0] == "attr":
             receiver, name = Unknown(value.key[1]), value.key[2]
+        if receiver is not None:
+            modes.named(m, state, receiver, name, statement.value)
         if receiver is not None and m.profile.method("optimizer", name) == "clear":
             leaves = library.leaves_behind(m, state, receiver)
             updates.uncalled_clear(m, state, library.expand(m, state, leaves), statement, statement.value)

@@ -57,8 +57,17 @@ class Facts:
     found: list[Fact] = field(default_factory=list)
     training: set[p.Node] = field(default_factory=set)
     """The backwards and steps that were run, and the calls that led to them."""
+    loops: dict[int, p.Node] = field(default_factory=dict)
+    """The loops by the marks of their runs, as in an event's turn."""
     passes: set[p.Node] = field(default_factory=set)
     """The backwards that went through at least once."""
+
+    def loop_between(self, first: Event, second: Event) -> p.Node | None:
+        """Return the loop that turned between two events, if one did."""
+        for (mark, number), (other, later) in zip(first.turn, second.turn, strict=False):
+            if (mark, number) != (other, later):
+                return self.loops.get(mark) if mark == other else None
+        return None
 
     def of(self, kind: str) -> list[Fact]:
         """Return the facts of one kind."""

@@ -16,6 +16,7 @@ from adlint.tape import (
     expressions,
     library,
     methods,
+    modes,
     passes,
     retention,
     scopes,
@@ -84,6 +85,8 @@ def own(m: Machine, leaves: frozenset[int] | None) -> None:
     if leaves is None:
         m.opaque_owner = True
         return
+    if leaves not in m.owners:
+        m.owners.append(leaves)
     m.owned |= leaves
     for one in leaves:
         key = m.nodes[one].callee
@@ -250,7 +253,7 @@ def _variable(m: Machine, state: State, name: str, given: calls.Arguments, site:
 
 def _module(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
     leaf = None if m.profile.parameterless(name) else m.node(state, "leaf", "parameters", (), False, site, True)
-    return m.allocate(state, Module(name, leaf))
+    return m.allocate(state, Module(name, leaf, modal=modes.cares(m, state, name, given)))
 
 
 def container(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:

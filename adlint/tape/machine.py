@@ -69,6 +69,19 @@ class Machine:
     escaped: set[int] = field(default_factory=set)
     recorded: dict[int, tuple[Event, frozenset[int]]] = field(default_factory=dict)
     forwards: list[tuple[p.Node, frozenset[int]]] = field(default_factory=list)
+    runs: dict[int, Any] = field(default_factory=dict)
+    plain_runs: set[p.Node] = field(default_factory=set)
+    trials: dict[int, Any] = field(default_factory=dict)
+    taint: dict[Any, frozenset[int]] = field(default_factory=dict)
+    fed: frozenset[int] = frozenset()
+    moded: set[Key] = field(default_factory=set)
+    modal: dict[p.Node, bool] = field(default_factory=dict)
+    undone: dict[p.Node, int] = field(default_factory=dict)
+    resumed: set[p.Node] = field(default_factory=set)
+    owners: list[frozenset[int]] = field(default_factory=list)
+    joint: set[frozenset[int]] = field(default_factory=set)
+    training_turns: set[tuple[int, ...]] = field(default_factory=set)
+    holds: bool = False
     outside: dict[int, tuple[Event, Event, frozenset[int]]] = field(default_factory=dict)
     evidence: set[Key] = field(default_factory=set)
     clears_seen: set[Key] = field(default_factory=set)
@@ -187,6 +200,8 @@ class Machine:
         scope: p.Node | None = None
         if kind in ("operation", "part", "call"):
             tracked = tuple(dict.fromkeys(n for n in parents if self.tracks(state, n)))
+            if self.taint and (origins := frozenset(o for n in parents for o in self.taint.get(n, ()))):
+                self.taint[identity] = origins
             if state.recording in ("off", "inference"):
                 kind, parents, requires_grad, behind = "cut", (), False, parents
                 cut, scope = str(state.recording), state.scope

@@ -10,10 +10,10 @@ from adlint.tape import (
     calls,
     containers,
     cuts,
-    expressions,
     framework,
     hooks,
     library,
+    modes,
     retention,
     unseen,
     updates,
@@ -99,8 +99,13 @@ def _scope_method(m: Machine, state: State, receiver: Scope, name: str, given: c
     if name == "callback":
         calls.call(m, state, first, replace(given, positional=given.positional[1:]), site)
     if name == "enter_context":
+        manager = state.object(first)
         if isinstance(first, Scope):
             calls.enter_scope(state, first)
+        elif isinstance(manager, Generator):
+            held = [v for key, v in state.store.items() if type(key) is tuple and key[0] == manager.frame]
+            library.havoc(m, state, held)
+            modes.forget(m, state, [], held)
         elif not calls.is_neutral(m, state, first) and state.recording == "on":
             state.recording = None
     return first
@@ -231,16 +236,7 @@ def _module_method(m: Machine, state: State, receiver: Value, name: str, given: 
     if role == "call":
         return unseen.forward(m, state, receiver, given, site)
     if role in ("eval", "train"):
-        mode = role == "train"
-        flag = given.get(0, "mode")
-        own_train = attributes.find(state, thing.cls, "train") if isinstance(thing.cls, Ref) else None
-        if role == "eval" and own_train is not None:
-            bound = attributes.bind(m, state, own_train, receiver, site)
-            calls.call(m, state, bound, calls.Arguments((FALSE,)), site)
-            return receiver
-        if role == "train" and flag is not None:
-            mode = expressions.decided(m, state, flag)
-        set_mode(m, state, receiver, mode, site)
+        modes.of_module(m, state, receiver, given, role == "train", site)
         return receiver
     if role == "clear":
         updates.clear(m, state, library.module_leaves(m, state, receiver), site)
@@ -296,23 +292,6 @@ def _module_method(m: Machine, state: State, receiver: Value, name: str, given: 
     if base is not None and name in base.methods:
         return hooks.inherited(m, state, receiver, base, name, given, site)
     return _unfollowed(m, state, receiver, name, given, site)
-
-
-def set_mode(m: Machine, state: State, module: Ref, training: bool, site: p.Node) -> None:
-    """Put a module and everything in it into a mode; members with a `train` of their own run it."""
-    thing = state.object(module)
-    assert isinstance(thing, Module)
-    state.store[module.id] = replace(thing, training=training)
-    for member in dict.fromkeys([*thing.children, *thing.attributes.values()]):
-        inner = state.object(member)
-        if not isinstance(inner, Module) or not isinstance(member, Ref) or inner.training is training:
-            continue
-        own = attributes.find(state, inner.cls, "train") if isinstance(inner.cls, Ref) else None
-        if own is not None:
-            bound = attributes.bind(m, state, own, member, site)
-            calls.call(m, state, bound, calls.Arguments((Const(training),)), site)
-        else:
-            set_mode(m, state, member, training, site)
 
 
 def _optimizer_method(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adlint import program as p
-from adlint.tape import cuts, library, retention, slots
+from adlint.tape import cuts, library, modes, retention, slots
 from adlint.tape.facts import Event, Fact, Guard, Turn
 from adlint.tape.graph import Walk, ancestors, must_require_grad, surely_reached
 from adlint.tape.machine import Machine
@@ -52,6 +52,7 @@ def backward(
                 state.store[("freed", n)] = event
     if kind == "grad":
         return
+    modes.walked(m, state, event, walk.nodes, walk.leaves)
     for one in walk.leaves:
         if state.frozen(one) or (inputs is not None and not any(library.related(m, one, other) for other in inputs)):
             continue

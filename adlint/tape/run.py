@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from adlint import program as p
 from adlint.catalog import Profile
-from adlint.tape import attributes, calls, cuts, hooks, library, passes, retention, scopes, statements
+from adlint.tape import attributes, calls, cuts, hooks, library, modes, passes, retention, scopes, statements
 from adlint.tape.facts import Fact, Facts
 from adlint.tape.graph import ancestors
 from adlint.tape.machine import FUEL, Exhausted, Machine, Stopped
@@ -40,6 +40,8 @@ def _settled(m: Machine, fact: Fact) -> Fact:
     if not fact.causes or not family:
         return fact
     first = fact.causes[0]
+    if fact.kind == "trained-in-eval":
+        return replace(fact, definite=m.undone.get(first.site, -1) < modes.nearness(first, fact.event))
     if (family, first.site, fact.event.site, passes.apart(first.turn, fact.event.turn)) in m.passed:
         return replace(fact, definite=False)
     return fact
@@ -196,4 +198,5 @@ def _close(m: Machine, uncalled: str, named: bool = False) -> None:
             details = (("mixed", mixed), ("walked", bool(nodes & m.walked)), ("uncalled", uncalled))
             m.note(State(), Fact("recorded-in-eval", event, (), True, details=details))
         scopes.close(m, escaped, backpropagated)
-    m.recorded, m.outside = {}, {}
+        modes.close(m, escaped)
+    m.recorded, m.outside, m.trials = {}, {}, {}

@@ -290,7 +290,7 @@ def _for(m: Machine, state: State, statement: p.Loop, value: Value) -> list[Outc
         return action
 
     body, count = _body(m, statement), containers.length(m, state, value)
-    return _turns(m, state, count if count is not None else 2, bind, body, before, statement.orelse)
+    return _turns(m, state, count if count is not None else 2, bind, body, before, statement)
 
 
 def _body(m: Machine, statement: p.Loop) -> Callable[[State], list[Outcome]]:
@@ -300,7 +300,7 @@ def _body(m: Machine, statement: p.Loop) -> Callable[[State], list[Outcome]]:
 def repeat(m: Machine, state: State, body: Callable[[State], list[Outcome]]) -> list[Outcome]:
     """Run what a framework repeats, as a loop without a target runs its body."""
     state.looping += 1
-    return _turns(m, state, 2, lambda number: lambda s: NONE, body, Store(state.store), ())
+    return _turns(m, state, 2, lambda number: lambda s: NONE, body, Store(state.store), None)
 
 
 def _turns(
@@ -310,11 +310,13 @@ def _turns(
     bind: Callable[[int], Callable[[State], Value]],
     body: Callable[[State], list[Outcome]],
     before: Store,
-    orelse: tuple[p.Statement, ...],
+    statement: p.Loop | None,
 ) -> list[Outcome]:
     outer, guards = state.turn, state.guards
     live, left, broken = [state], [], []
     mark = m.fresh()
+    if statement is not None:
+        m.facts.loops[mark] = statement
     for number in range(count):
         newest = m.counter
         results: list[Outcome] = []
@@ -338,8 +340,8 @@ def _turns(
         if not live:
             break
     ended = [Outcome(s) for s in live]
-    if orelse:
-        ended = [o for s in live for o in block(m, s, orelse)]
+    if statement is not None and statement.orelse:
+        ended = [o for s in live for o in block(m, s, statement.orelse)]
     done = [Outcome(o.state) for o in broken] + ended
     for outcome in done:
         outcome.state.guards = guards
@@ -362,7 +364,7 @@ def _while(m: Machine, state: State, statement: p.Loop) -> list[Outcome]:
 
         return action
 
-    return _turns(m, state, 2, bind, _body(m, statement), before, statement.orelse)
+    return _turns(m, state, 2, bind, _body(m, statement), before, statement)
 
 
 def _widen(m: Machine, state: State, statement: p.Loop) -> None:

@@ -5,7 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import attributes, calls, cuts, expressions, framework, library, methods, retention, scopes, updates
+from adlint.tape import (
+    attributes,
+    calls,
+    cuts,
+    framework,
+    library,
+    methods,
+    modes,
+    retention,
+    scopes,
+    updates,
+)
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -56,6 +67,7 @@ def forward(m: Machine, state: State, module: Value, given: calls.Arguments, sit
     state.forwards -= 1
     if outermost:
         m.forwards.append((site, frozenset(library.nodes_in(m, state, result, sources=False))))
+        modes.forward(m, state, module, given, result, site)
     if outermost and not thing.hooked:
         leaves = library.module_leaves(m, state, module)
         if not scopes.outside(m, state, given.values, leaves, result, site) and thing.training is False:
@@ -123,8 +135,8 @@ def result_key(value: Value) -> Key:
 
 def unknown_call(m: Machine, state: State, callee: Value, given: calls.Arguments, site: p.Node) -> Value:
     """Call something of which nothing is known; it may do anything to what it is handed."""
+    member = state.store.get(("member", callee))
     if library.is_open(m, state, callee):
-        member = state.store.get(("member", callee))
         callee = Unknown(result_key(callee) if member is None else ("attr", result_key(member[0]), member[1]))
     key = key_of(callee)
     if isinstance(callee, Unknown) and isinstance(key, tuple) and len(key) == 3 and key[0] == "attr":
@@ -154,6 +166,10 @@ def unknown_call(m: Machine, state: State, callee: Value, given: calls.Arguments
     node = m.node(state, "call", "call", tuple(parents), None, site, sure, named, hidden=not own)
     result = library.tensor(m, state, node)
     m.forwards.append((site, frozenset({node})))
+    if network != key or network is None:
+        modes.forget(m, state, _bases(key), (*values, *(member or ())[:1]))
+    elif outermost:
+        modes.forward(m, state, Unknown(modes.unwrapped(m, key)), given, result, site)
     if outermost and network is not None and network == key:
         around = scopes.outside(m, state, values, frozenset({leaf}), result, site)
         if not around and state.store.get(("mode", network)) is False:
@@ -211,12 +227,7 @@ def _named_method(m: Machine, state: State, base: Key, name: str, given: calls.A
         library.havoc(m, state, held)
         return m.unknown()
     if name in ("eval", "train"):
-        flag = given.get(0, "mode")
-        m.evidence.add(base)
-        if name == "train" and flag is not None and not isinstance(flag, Const):
-            state.store[("mode", base)] = expressions.decided(m, state, flag)
-        else:
-            state.store[("mode", base)] = name == "train" and not (isinstance(flag, Const) and not flag.value)
+        modes.of_unknown(m, state, base, given, name == "train", site)
         return receiver
     if name in ("parameters", "named_parameters"):
         framework.trained(m, base)
