@@ -257,6 +257,8 @@ class Profile:
     _prefixes: tuple[str, ...]
     _identities: frozenset[str]
     _rewraps: frozenset[str]
+    _keeps: Mapping[str, str]
+    recurrent: tuple[str, ...]
     _known: dict[str, str] = field(default_factory=dict)
 
     def names(self, *roles: str) -> frozenset[str]:
@@ -295,11 +297,7 @@ class Profile:
         """
         if self.consume == "always":
             return True
-        name = operation
-        for prefix in self._prefixes:
-            if operation.startswith(prefix):
-                name = operation[len(prefix) :]
-                break
+        name = self._short(operation)
         if name in self._saves:
             return self._saves[name]
         return self._saves.get(name[:-1]) if name.endswith("_") else None
@@ -312,6 +310,22 @@ class Profile:
         """Whether this factory makes a new tensor of the values that its first argument holds."""
         last = factory.rpartition(".")[2]
         return last in self._rewraps or (last.endswith("Tensor") and "Tensor" in self._rewraps)
+
+    def keeps(self, operation: str) -> str:
+        """When this operation's node keeps the parameters it works with, so that updating them before its backward
+        fails: "always", "tracked" (if another operand requires grad) or "" if never or not known."""
+        name = self._short(operation)
+        return self._keeps.get(name) or (self._keeps.get(name[:-1], "") if name.endswith("_") else "")
+
+    def is_recurrent(self, name: str) -> bool:
+        """Whether what goes by this name is a recurrent network, whose result and state come from one computation."""
+        return any(word in name.rpartition(".")[2].lower() for word in self.recurrent)
+
+    def _short(self, operation: str) -> str:
+        for prefix in self._prefixes:
+            if operation.startswith(prefix):
+                return operation[len(prefix) :]
+        return operation
 
     def base(self, dotted: str) -> Base | None:
         """The known base class of that name, with what its framework does around its subclasses' methods."""
@@ -419,6 +433,13 @@ def read_profile(file: Traversable, parts: Iterable[Traversable] = ()) -> Profil
             if operation in saves:
                 raise CatalogError(name, f"saves.{key}", f"{operation!r} is listed twice")
             saves[operation] = answer
+    keeps: dict[str, str] = {}
+    kept = table.child("keeps")
+    for when in ("always", "tracked"):
+        for operation in kept.strings(when) if kept else ():
+            if operation in keeps:
+                raise CatalogError(name, f"keeps.{when}", f"{operation!r} is listed twice")
+            keeps[operation] = when
     profile = Profile(
         id=table.text("id"),
         roots=table.strings("roots"),
@@ -440,12 +461,15 @@ def read_profile(file: Traversable, parts: Iterable[Traversable] = ()) -> Profil
         _prefixes=table.strings("operation_prefixes"),
         _identities=frozenset(table.strings("identities")),
         _rewraps=frozenset(table.strings("rewraps")),
+        _keeps=MappingProxyType(keeps),
+        recurrent=table.strings("recurrent"),
     )
     if profile.id != file.name[:-5]:
         raise CatalogError(name, "id", f"is {profile.id!r}, the file says {file.name[:-5]!r}")
     kinds.finish()
-    if answers:
-        answers.finish()
+    for part_of in (answers, kept):
+        if part_of:
+            part_of.finish()
     table.finish()
     return profile
 

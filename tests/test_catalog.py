@@ -115,11 +115,15 @@ def test_examples_are_marked(rule: Rule) -> None:
 
 
 FAILS = {
+    "backward-without-graph": "does not require grad",
+    "carried-graph": "second time",
     "double-backward": "second time",
     "shared-backward": "second time",
-    "backward-without-graph": "does not require grad",
+    "stale-forward": "second time",
+    "step-between": "inplace operation",
+    "undetached-adversary": "second time",
 }
-"""Rules whose bad example fails at its marked line, and what PyTorch says then."""
+"""Rules whose bad example fails at its marked line, the last one's where the harm shows; and what PyTorch says then."""
 
 
 @pytest.mark.runtime
@@ -133,6 +137,8 @@ def test_examples_run(rule: Rule) -> None:
     if rule.name in FAILS:
         with pytest.raises(RuntimeError, match=FAILS[rule.name]) as failure:
             exec(compile(rule.bad, "bad", "exec"), {"__name__": "__main__"})
+        if rule.name == "undetached-adversary":
+            return
         marked = next(n for n, line in enumerate(rule.bad.splitlines(), 1) if "# want" in line)
         assert marked in [entry.lineno + 1 for entry in failure.traceback if str(entry.path).endswith("bad")]
     else:

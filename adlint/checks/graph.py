@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from adlint import program as p
 from adlint.catalog import Rule
+from adlint.checks import cutting, moving
 from adlint.checks.context import Applicability, CannotRewrite, Context, Edit, Event, Fix, called_names
 from adlint.checks.scope import is_test
 from adlint.checks.summing import (
@@ -134,6 +135,92 @@ def _added_up(context: Context, rule: Rule, key: str, fact: Fact, members: list[
         return context.fix(rule, edits, key, Applicability.UNSAFE)
     except CannotRewrite:
         return None
+
+
+def carried_graph(context: Context, rule: Rule) -> list[Diagnostic]:
+    """Report a backward that walks into the graph of an earlier turn of its loop."""
+    found = []
+    for fact in _once(context.facts.of("carried-graph")):
+        first = fact.causes[0]
+        what = " and ".join(f"`{cutting.spelled(h)}`" for h in cutting.carriers(context, fact))
+        message = rule.messages[_manner(fact)].format(
+            loss=_loss(context, fact.event), what=what or "what it is made of", line=context.line(first.site)
+        )
+        fix = cutting.cut_state(context, rule, fact)
+        found.append(context.diagnostic(rule, fact, fact.event.site, message, _causes(context, fact), fix))
+    return found
+
+
+def stale_forward(context: Context, rule: Rule) -> list[Diagnostic]:
+    """Report a backward in a loop through a forward that was made before the loop."""
+    found = []
+    for fact in _once(context.facts.of("stale-forward")):
+        message = rule.messages[_manner(fact)].format(
+            loss=_loss(context, fact.event), line=context.line(fact.causes[0].site), **_made(context, fact)
+        )
+        fix = moving.into_the_loop(context, rule, fact)
+        found.append(context.diagnostic(rule, fact, fact.event.site, message, _causes(context, fact), fix))
+    return found
+
+
+def undetached_adversary(context: Context, rule: Rule) -> list[Diagnostic]:
+    """Report a backward of one player that runs back into the network of another."""
+    found = []
+    for fact in _once(context.facts.of("undetached")):
+        other = fact.causes[0]
+        key = "leaks" if other.kind == "step" else "repeats" if other.site is fact.event.site else "default"
+        what = " and ".join(f"`{_short(context.text(one))}`" for one in cutting.taken_in(context, fact))
+        message = rule.messages[key].format(
+            loss=_loss(context, fact.event), what=what or "its input", line=context.line(other.site)
+        )
+        related = [
+            context.related("this step applies them" if other.kind == "step" else "it is needed here", other.site)
+        ]
+        fix = cutting.cut_input(context, rule, fact)
+        found.append(context.diagnostic(rule, fact, fact.event.site, message, tuple(related), fix))
+    return found
+
+
+def step_between(context: Context, rule: Rule) -> list[Diagnostic]:
+    """Report a backward that needs parameters which were updated after its forward."""
+    found = []
+    for fact in _once(context.facts.of("step-between")):
+        message = rule.message.format(
+            loss=_loss(context, fact.event), line=context.line(fact.causes[0].site), **_made(context, fact)
+        )
+        fix = moving.behind_the_backward(context, rule, fact)
+        found.append(context.diagnostic(rule, fact, fact.event.site, message, _causes(context, fact), fix))
+    return found
+
+
+def _once(facts: list[Fact]) -> list[Fact]:
+    """Return one fact for each place, the surest."""
+    kept: dict[p.Node, Fact] = {}
+    for fact in sorted(facts, key=lambda f: not f.definite):
+        kept.setdefault(fact.event.site, fact)
+    return list(kept.values())
+
+
+def _manner(fact: Fact) -> str:
+    details = dict(fact.details)
+    return "outdated" if "outdated" in details else "silent" if details.get("silent") else "default"
+
+
+def _made(context: Context, fact: Fact) -> dict[str, object]:
+    shared = fact.shared
+    if shared is None:
+        return {"what": "its forward", "at": context.line(fact.event.site)}
+    return {"what": f"`{_short(context.text(shared))}`", "at": context.line(shared)}
+
+
+def _causes(context: Context, fact: Fact) -> tuple[Related, ...]:
+    first = fact.causes[0]
+    if first.kind in ("backward", "grad"):
+        return _related(context, first, fact.shared)
+    related = [context.related("this updates the parameters", first.site)]
+    if fact.shared is not None:
+        related.append(context.related("the values that they had are needed for this", fact.shared))
+    return tuple(related)
 
 
 def _loss(context: Context, event: Event) -> str:

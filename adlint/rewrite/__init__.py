@@ -263,6 +263,20 @@ class Rewriter:
             return self.insert_before(body[0], statement)
         return self.insert_before(body[0], statement + newline)
 
+    def whole_line(self, statement: ir.Statement) -> str:
+        """Return a statement that has its line to itself, with the comment behind it."""
+        start, end = self._offsets(statement.handle)
+        line, _ = self._line_of(statement)
+        after = self._text[end : self._line_end(end)].rstrip("\r\n")
+        shared = (
+            not isinstance(line, cst.SimpleStatementLine)
+            or len(line.body) > 1
+            or self._text[self._line_start(start) : start].strip()
+        )
+        if shared or "\n" in self._text[start:end] or (after.strip() and not after.strip().startswith("#")):
+            raise CannotRewrite("the statement does not have a line to itself")
+        return self._text[start:end] + after.rstrip()
+
     # Places
 
     @cached_property

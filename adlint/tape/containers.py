@@ -522,6 +522,8 @@ def method(m: Machine, state: State, receiver: Value, name: str, arguments: call
         return _table_method(m, state, receiver, thing, name, arguments, site)
     if isinstance(thing, Sequence) and isinstance(receiver, Ref):
         if name in ("append", "add", "appendleft", "put") and given:
+            for node in library.nodes_in(m, state, given[0], sources=False):
+                m.stored.setdefault(node, set()).add(site)
             grown = replace(thing, items=(*thing.items, given[0])[-64:], more=thing.more or _grows(state, receiver))
             state.store[receiver.id] = grown
             return NONE

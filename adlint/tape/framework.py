@@ -167,6 +167,7 @@ def operation(m: Machine, state: State, name: str, given: calls.Arguments, site:
     if (
         short in ("max", "min", "sort", "topk", "median", "mode", "cummax", "cummin", "kthvalue")
         and len(given.values) > 1
+        and not library.is_tensorial(m, state, given.values[1])
     ):
         return Tuple((result, library.cut(m, state, site, "untracked", library.nodes_in(m, state, result))))
     if short in ("split", "chunk", "unbind", "tensor_split", "hsplit", "vsplit", "meshgrid", "broadcast_tensors"):
@@ -528,7 +529,11 @@ def _recording(state: State) -> Value:
 
 
 def _deque(m: Machine, state: State, given: calls.Arguments, site: p.Node) -> Value:
-    return builtins.builtin(m, state, "list", given, site)
+    made = builtins.builtin(m, state, "list", given, site)
+    thing = state.object(made)
+    if isinstance(made, Ref) and isinstance(thing, Sequence):
+        state.store[made.id] = replace(thing, kind="deque")
+    return made
 
 
 def _namedtuple(m: Machine, state: State, given: calls.Arguments, site: p.Node) -> Value:

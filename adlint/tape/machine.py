@@ -14,7 +14,7 @@ from adlint import program as p
 from adlint.catalog import Profile
 from adlint.tape.facts import Event, Fact, Facts
 from adlint.tape.graph import Node
-from adlint.tape.state import Outcome, State
+from adlint.tape.state import Outcome, State, Store
 from adlint.tape.values import Closure, Key, Linear, Object, Ref, Unknown, Value
 
 N = TypeVar("N", bound=p.Node)
@@ -50,6 +50,36 @@ class Pile:
 
     node: int
     running: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A forward that the program itself asks for: what the network owns, what it was handed, what it gave; `shared`
+    if the same place serves another backward too."""
+
+    site: p.Node
+    calls: tuple[p.Node, ...]
+    leaves: frozenset[int]
+    handed: tuple[tuple[int | str, tuple[int, ...]], ...]
+    results: frozenset[int]
+    shared: bool = False
+
+
+@dataclass(slots=True)
+class LoopRun:
+    """One run of a loop, None for one that a framework makes: what was there when it began and when a later turn began,
+    and what it loops over."""
+
+    statement: p.Loop | None
+    start: dict[Any, Any]
+    frame: int
+    heads: dict[int, list[Store]] = field(default_factory=dict)
+    elements: set[int] = field(default_factory=set)
+
+    def begin(self, number: int, store: Store) -> None:
+        """Remember what is there when a turn begins."""
+        if number:
+            self.heads.setdefault(number, []).append(Store(store))
 
 
 @dataclass(slots=True)
@@ -107,6 +137,9 @@ class Machine:
     piles: dict[tuple[Event, Event], Pile] = field(default_factory=dict)
     twins: dict[int, tuple[int, ...]] = field(default_factory=dict)
     named: dict[str, int] = field(default_factory=dict)
+    loops: dict[int, LoopRun] = field(default_factory=dict)
+    entries: list[Entry] = field(default_factory=list)
+    stored: dict[int, set[p.Node]] = field(default_factory=dict)
 
     def fresh(self) -> int:
         """Return a new identity, the same one when a path is replayed."""

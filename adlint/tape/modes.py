@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from adlint import program as p
-from adlint.tape import attributes, calls, expressions, library, passes, unseen
+from adlint.tape import attributes, calls, expressions, library, overwrites, unseen
 from adlint.tape.facts import Event, Fact
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
@@ -147,7 +147,7 @@ def _switched(m: Machine, state: State, net: Key, mode: bool | None, event: Even
 
 def nearness(first: Event, second: Event) -> int:
     """Return how soon the second event comes after the first: the deeper the loop that turned between, the sooner."""
-    level = passes.apart(first.turn, second.turn)
+    level = overwrites.apart(first.turn, second.turn)
     return STRAIGHT if level is None else level
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from adlint import program as p
-from adlint.tape import cuts, library, modes, retention, slots
-from adlint.tape.facts import Event, Fact, Guard, Turn
+from adlint.tape import cuts, holders, library, modes, players, retention, slots
+from adlint.tape.facts import Event, Fact, Guard
 from adlint.tape.graph import Walk, ancestors, must_require_grad, surely_reached
 from adlint.tape.machine import Machine
+from adlint.tape.overwrites import apart, goes_over, outdated, place, updated_since
 from adlint.tape.state import State
+from adlint.tape.values import Key
 
 
 def backward(
@@ -39,14 +41,20 @@ def backward(
     walk = Walk(tuple(dict.fromkeys(n for w in walks for n in w.nodes)), frozenset().union(*(w.leaves for w in walks)))
     m.walked.update(walk.nodes)
     m.walked.update(roots)
-    if _consumed(m, state, event, walk, now):
+    if _consumed(m, state, event, walk, now) or _outdated(m, state, event, walk):
+        retention.walked(m, state, event, walk)
         return
+    _counted_again(m, state, event, walk)
+    _unchanged(m, state, event, walk)
     m.facts.passes.add(site)
     cuts.alive(m, event)
-    _passes(m, state, event)
+    _passes(m, state, event, walk)
     retention.walked(m, state, event, walk)
     retention.keep(m, state, event, walk)
-    if not retained and m.profile.consume != "never":
+    if retained:
+        for n in roots:
+            state.store[("walked", n)] = event
+    elif m.profile.consume != "never":
         for n in walk.nodes:
             if m.nodes[n].kind != "leaf" and ("freed", n) not in state.store:
                 state.store[("freed", n)] = event
@@ -62,11 +70,15 @@ def backward(
         state.store[("slot", one)] = slots.fill(slot, event)
 
 
-def _passes(m: Machine, state: State, event: Event) -> None:
-    """Remember that this backward went well after the earlier ones of the path."""
+def _passes(m: Machine, state: State, event: Event, walk: Walk) -> None:
+    """Remember that this backward went well after the earlier ones, and after the updates, of the path."""
     earlier: dict[p.Node, Event] = state.store.get(("backwards", 0), {})
     for first in earlier.values():
         m.passed.add(("graph", first.site, event.site, apart(first.turn, event.turn)))
+    for one in walk.leaves:
+        if ("written", one) in state.store:
+            update: Event = state.store[("written", one)][1]
+            m.passed.add((f"update {one}", update.site, event.site, apart(update.turn, event.turn)))
     if not event.retained:
         state.store[("backwards", 0)] = {**earlier, event.site: event}
 
@@ -100,10 +112,21 @@ def _consumed(m: Machine, state: State, event: Event, walk: Walk, now: int) -> b
             continue
         if not _stale_tensors(m, node, first, walk):
             continue
-        kind = _consumption(m, node, first, event, same, state.store.get(("stepped", 0), 0) > first.moment)
-        definite = chained(first.guards, event.guards)
-        details = (("covered", _covered(m, first, event)), ("direct", first.moment == now))
-        m.note(state, Fact(kind, event, (first,), definite, m.nodes[node].site, details=details))
+        definite = recurs(first, event)
+        opposed = None if same else players.intruder(m, state, node, first, event)
+        if opposed is not None:
+            found, gates = opposed
+            other = event if found is first else first
+            more: tuple[tuple[str, object], ...] = (("gates", gates), ("other", other))
+            m.note(state, Fact("undetached", found, (other,), definite, m.nodes[node].site, details=more))
+        else:
+            stepped = state.store.get(("stepped", 0), 0) > first.moment
+            stepped = stepped or updated_since(state, walk.leaves, first.moment)
+            kind = _consumption(m, node, first, event, same, stepped)
+            more = (("covered", _covered(m, first, event)), ("direct", first.moment == now))
+            more = (*more, *_surroundings(m, kind, first, event, walk))
+            definite = definite and _sure_to_recur(m, kind, first, event, more)
+            m.note(state, Fact(kind, event, (first,), definite, m.nodes[node].site, details=more))
         state.crashed = state.crashed or definite
         return definite
     again = [e for n, e in freed if n in e.object]
@@ -113,6 +136,76 @@ def _consumed(m: Machine, state: State, event: Event, walk: Walk, now: int) -> b
             details = (("covered", True), ("direct", first.moment == now))
             m.note(state, Fact("doubled", event, (first,), chained(first.guards, event.guards), details=details))
     return False
+
+
+def _outdated(m: Machine, state: State, event: Event, walk: Walk) -> bool:
+    """Note a backward through nodes that need parameters updated since; tell whether it raises for certain."""
+    found = outdated(m, state, event, walk)
+    if found is None:
+        return False
+    node, leaf, update = found
+    kind = {"here": "step-between", "carried": "carried-graph", "stale": "stale-forward"}[place(m, node, update, event)]
+    definite = chained(update.guards, event.guards)
+    details = (("outdated", leaf), *_surroundings(m, kind, update, event, walk))
+    m.note(state, Fact(kind, event, (update,), definite, m.nodes[node].site, details=details))
+    state.crashed = state.crashed or definite
+    return definite
+
+
+def _counted_again(m: Machine, state: State, event: Event, walk: Walk) -> None:
+    """Note a backward that adds, without any error, to gradients which an earlier turn's backward gave already: nothing
+    on the way from the earlier turn kept a tensor."""
+    if event.kind != "backward":
+        return
+    sure = surely_reached(m.nodes, event.object)
+    for level in range(len(event.turn)):
+        edge = holders.crossing(m, event, level, walk) & sure
+        for node in sorted(edge):
+            first = state.freed(node)
+            if first is None or m.nodes[node].requires_grad is not True or apart(first.turn, event.turn) != level:
+                continue
+            behind = ancestors(m.nodes, node)
+            if not behind.leaves or any(m.nodes[n].saves is not False for n in behind.nodes if n not in behind.leaves):
+                continue
+            if not updated_since(state, behind.leaves, first.moment):
+                continue
+            details = (("silent", True), *_surroundings(m, "carried-graph", first, event, walk))
+            definite = recurs(first, event) and _sure_to_recur(m, "carried-graph", first, event, details)
+            m.note(state, Fact("carried-graph", event, (first,), definite, m.nodes[node].site, details=details))
+            return
+
+
+def _unchanged(m: Machine, state: State, event: Event, walk: Walk) -> None:
+    """Note that a loop backpropagates one loss in every turn, though parameters behind it were updated."""
+    for root in event.object:
+        first: Event | None = state.store.get(("walked", root)) or state.freed(root)
+        if first is None or first.kind != "backward" or event.kind != "backward":
+            continue
+        level = apart(first.turn, event.turn)
+        if level is None or m.nodes[root].turn[level : level + 1] == (event.turn[level],):
+            continue
+        if updated_since(state, walk.leaves, first.moment) and not goes_over(m, event.turn[level][0], event):
+            details = (("silent", True), *_surroundings(m, "stale-forward", first, event, walk))
+            definite = recurs(first, event)
+            m.note(state, Fact("stale-forward", event, (first,), definite, m.nodes[root].site, details=details))
+
+
+def _surroundings(m: Machine, kind: str, earlier: Event, event: Event, walk: Walk) -> tuple[tuple[str, object], ...]:
+    """Return what a fix needs to know of the loop that turned between two events."""
+    level = apart(earlier.turn, event.turn)
+    if level is None:
+        return ()
+    if kind == "carried-graph":
+        found, run = holders.carried(m, event, level, walk)
+        return (("holders", found), ("loop", None if run is None else run.statement))
+    run = m.loops.get(event.turn[level][0])
+    here = [n for n in walk.nodes if m.nodes[n].turn[level : level + 1] == (event.turn[level],)]
+    fresh = walk.leaves.intersection(q for n in here for q in m.nodes[n].parents)
+    behind = {q for n in walk.nodes if n not in here for q in m.nodes[n].parents if q in walk.leaves}
+    old = {n for n in walk.nodes if m.nodes[n].kind != "leaf" and len(m.nodes[n].turn) <= level}
+    stale = {m.nodes[n].site for n in old}
+    stale.update(site for entry in m.entries if entry.results & old for site in (entry.site, *entry.calls))
+    return (("loop", None if run is None else run.statement), ("fresh", behind <= fresh), ("sites", frozenset(stale)))
 
 
 SCALING = frozenset({"*", "/", "+", "-", "neg", "Tensor.clone", "Tensor.mul", "Tensor.div", "[]"})
@@ -154,20 +247,12 @@ def _consumption(m: Machine, node: int, first: Event, event: Event, same: bool, 
     straight = "consumed-again" if same else "shared-consumed"
     if level is None:
         return straight
-    here = event.turn[level]
-    made = m.nodes[node].turn[level : level + 1]
-    if made and made[0][0] == here[0]:
+    where = place(m, node, first, event)
+    if where == "carried":
         return "carried-graph"
+    here = event.turn[level]
     before = all(m.nodes[root].turn[level : level + 1] != (here,) for root in event.object)
-    return straight if not stepped or (before and not same) else "stale-forward"
-
-
-def apart(first: Turn, second: Turn) -> int | None:
-    """Return the depth of the loop that turned between two events; None if none did."""
-    for depth, (a, b) in enumerate(zip(first, second, strict=False)):
-        if a != b:
-            return depth if a[0] == b[0] else None
-    return None
+    return straight if where == "here" or not stepped or (before and not same) else "stale-forward"
 
 
 def _stale_tensors(m: Machine, node: int, first: Event, walk: Walk) -> bool:
@@ -177,6 +262,8 @@ def _stale_tensors(m: Machine, node: int, first: Event, walk: Walk) -> bool:
         return record.saves
     if record.kind == "source":
         return node in first.object
+    if record.kind == "call" and record.callee in m.evidence and m.profile.is_recurrent(_named(record.callee)):
+        return True
     if record.kind in ("call", "part"):
         if node in first.object and node == walk.nodes[0]:
             return True
@@ -191,8 +278,32 @@ def _stale_tensors(m: Machine, node: int, first: Event, walk: Walk) -> bool:
     return False
 
 
+def _named(key: Key) -> str:
+    """Return the name of the attribute, parameter or global that an unknown was read from."""
+    match key:
+        case ("attr", _, str(name)) | ("name", str(name)) | (str(name), int()):
+            return name
+    return ""
+
+
 def _direct(m: Machine, child: int, node: int) -> bool:
     return node in m.nodes[child].parents and m.nodes[child].kind != "part"
+
+
+def recurs(first: Event, event: Event) -> bool:
+    """Tell whether an event surely follows another one: they happen together, or are two turns of one place."""
+    if chained(first.guards, event.guards):
+        return True
+    return first.site is event.site and first.calls == event.calls and apart(first.turn, event.turn) is not None
+
+
+def _sure_to_recur(m: Machine, kind: str, first: Event, event: Event, details: tuple[tuple[str, object], ...]) -> bool:
+    """Tell whether nothing cuts what a loop carries between two turns that need not follow on each other."""
+    level = apart(first.turn, event.turn)
+    if chained(first.guards, event.guards) or level is None or kind != "carried-graph":
+        return chained(first.guards, event.guards) or kind == "stale-forward"
+    found = dict(details).get("holders", ())
+    return isinstance(found, tuple) and holders.untouched(m.loops.get(event.turn[level][0]), found, event)
 
 
 def chained(first: frozenset[Guard], second: frozenset[Guard]) -> bool:

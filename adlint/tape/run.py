@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from adlint import program as p
 from adlint.catalog import Profile
-from adlint.tape import attributes, calls, cuts, hooks, library, modes, passes, retention, scopes, statements
-from adlint.tape.facts import Fact, Facts
+from adlint.tape import attributes, calls, cuts, hooks, library, modes, retention, scopes, statements
+from adlint.tape.facts import Event, Fact, Facts
 from adlint.tape.graph import ancestors
 from adlint.tape.machine import FUEL, Exhausted, Machine, Stopped
+from adlint.tape.overwrites import apart
 from adlint.tape.state import State
 from adlint.tape.values import Class, Closure, Ref, Value
 
@@ -25,26 +26,44 @@ def run(program: p.Program, profile: Profile) -> Facts:
     return m.facts
 
 
+UNSETTLED = {
+    "applied-again": "slot {leaf}",
+    "foreign-applied": "",
+    "doubled": "",
+    "piled-up": "",
+    "kept-in-vain": "",
+}
+"""What other paths tell of a fact of these kinds; of all others, whether the graph was freed there."""
+
+
 def _settled(m: Machine, fact: Fact) -> Fact:
     """Return a fact as possible only, if other paths went from its cause to its event without it.
 
     Something between the two, under a condition of its own, prevents it there; nobody knows how the conditions relate.
     """
+    details = dict(fact.details)
     if fact.kind == "cut-backward":
-        sure = dict(fact.details)["how"] == "literal" or not cuts.was_alive(m, fact.event)
+        sure = details["how"] == "literal" or not cuts.was_alive(m, fact.event)
         return replace(fact, definite=fact.definite and sure)
-    slot = f"slot {dict(fact.details).get('leaf')}"
-    family = {"applied-again": slot, "foreign-applied": "", "doubled": "", "piled-up": "", "kept-in-vain": ""}.get(
-        fact.kind, "graph"
-    )
+    family = UNSETTLED.get(fact.kind, "graph").format(leaf=details.get("leaf"))
+    if "outdated" in details:
+        family = f"update {details['outdated']}"
+    elif "silent" in details:
+        family = ""
     if not fact.causes or not family:
         return fact
     first = fact.causes[0]
     if fact.kind == "trained-in-eval":
         return replace(fact, definite=m.undone.get(first.site, -1) < modes.nearness(first, fact.event))
-    if (family, first.site, fact.event.site, passes.apart(first.turn, fact.event.turn)) in m.passed:
+    if fact.kind == "undetached" and (family, fact.event.site, first.site, _turns(fact.event, first)) in m.passed:
+        return replace(fact, definite=False)
+    if (family, first.site, fact.event.site, _turns(first, fact.event)) in m.passed:
         return replace(fact, definite=False)
     return fact
+
+
+def _turns(first: Event, second: Event) -> int | None:
+    return apart(first.turn, second.turn)
 
 
 def _module(m: Machine) -> State:
@@ -200,3 +219,4 @@ def _close(m: Machine, uncalled: str, named: bool = False) -> None:
         scopes.close(m, escaped, backpropagated)
         modes.close(m, escaped)
     m.recorded, m.outside, m.trials = {}, {}, {}
+    m.loops, m.entries, m.stored = {}, [], {}

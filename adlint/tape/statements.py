@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import calls, containers, expressions, scopes
-from adlint.tape.machine import ROOM, Machine, Stopped
+from adlint.tape import calls, containers, expressions, library, scopes
+from adlint.tape.machine import ROOM, LoopRun, Machine, Stopped
 from adlint.tape.state import Outcome, State, Store, join, written
 from adlint.tape.values import (
     NONE,
@@ -284,7 +284,9 @@ def _for(m: Machine, state: State, statement: p.Loop, value: Value) -> list[Outc
 
     def bind(number: int) -> Callable[[State], Value]:
         def action(s: State) -> Value:
-            expressions.store(m, s, target, plan(s, number))
+            value = plan(s, number)
+            m.loops[s.turn[-1][0]].elements.update(library.nodes_in(m, s, value, sources=False))
+            expressions.store(m, s, target, value)
             return NONE
 
         return action
@@ -315,6 +317,7 @@ def _turns(
     outer, guards = state.turn, state.guards
     live, left, broken = [state], [], []
     mark = m.fresh()
+    m.loops[mark] = LoopRun(statement, before, state.frame)
     if statement is not None:
         m.facts.loops[mark] = statement
     for number in range(count):
@@ -325,6 +328,7 @@ def _turns(
             s.guards, s.entry = guards, len(guards)
             if number == 1:
                 _widen_changed(m, s, before)
+            m.loops[mark].begin(number, s.store)
             for begun in m.explore(s, bind(number)):
                 if begun.kind == "next":
                     begun.state.guards = guards
@@ -412,13 +416,18 @@ def _from_generator(m: Machine, state: State, statement: p.Loop, value: Value) -
     assert target is not None
     outer, frame, callers, functions = state.turn, state.frame, state.calls, state.functions
     left: list[Outcome] = []
-    turns = [0]
+    before = dict(state.store)
 
     def on_yield(s: State, element: Value) -> Value:
         inner = (s.frame, s.calls, s.functions, s.statement)
         s.frame, s.calls, s.functions = frame, callers, functions
         s.looping += 1
-        turns[0] += 1
+        if len(s.turn) > len(outer):
+            mark, number = s.turn[len(outer)]
+            if m.loops[mark].statement is not statement:
+                m.loops[mark] = LoopRun(statement, before, frame)
+            m.loops[mark].elements.update(library.nodes_in(m, s, element, sources=False))
+            m.loops[mark].begin(number, s.store)
 
         def body() -> list[Outcome]:
             results = []

@@ -17,7 +17,7 @@ from adlint.tape import (
     scopes,
     updates,
 )
-from adlint.tape.machine import Machine
+from adlint.tape.machine import Entry, Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
     NONE,
@@ -60,19 +60,32 @@ def forward(m: Machine, state: State, module: Value, given: calls.Arguments, sit
         name = thing.cls if isinstance(thing.cls, str) else "module"
         values = [*given.values, Leaves(leaves, single=True)]
         result = library.operation(m, state, name, values, site)
-        if name.rsplit(".", 1)[-1] in ("LSTM", "GRU", "RNN", "MultiheadAttention"):
-            result = Tuple((result, framework.again(m, state, result, site)))
+        result = _several(m, state, name.rpartition(".")[2], result, site)
     for hook in _hooks(state, "register_forward_hook", module):
         calls.call(m, state, hook, calls.Arguments((module, inputs, result)), site)
     state.forwards -= 1
     if outermost:
-        m.forwards.append((site, frozenset(library.nodes_in(m, state, result, sources=False))))
         modes.forward(m, state, module, given, result, site)
-    if outermost and not thing.hooked:
+        nodes = frozenset(library.nodes_in(m, state, result, sources=False))
         leaves = library.module_leaves(m, state, module)
-        if not scopes.outside(m, state, given.values, leaves, result, site) and thing.training is False:
-            record(m, state, leaves, given, result, site)
+        m.forwards.append((site, nodes))
+        m.entries.append(_entry(m, state, leaves, given, nodes, site))
+        if not thing.hooked:
+            around = scopes.outside(m, state, given.values, leaves, result, site)
+            if not around and thing.training is False:
+                record(m, state, leaves, given, result, site)
     return result
+
+
+def _several(m: Machine, state: State, name: str, result: Value, site: p.Node) -> Value:
+    """Return what a network of the framework gives that gives more than one tensor."""
+
+    def part() -> Value:
+        return library.operation(m, state, "[]", [result], site)
+
+    if name in ("GRU", "RNN", "MultiheadAttention", "LSTMCell"):
+        return Tuple((part(), part()))
+    return Tuple((part(), Tuple((part(), part())))) if name == "LSTM" else result
 
 
 def _hooks(state: State, kind: str, module: Value) -> tuple[Value, ...]:
@@ -97,6 +110,14 @@ def record(
         return
     event = m.event(state, "forward", site, site, object=live)
     m.recorded[min(nodes)] = (event, nodes)
+
+
+def _entry(
+    m: Machine, state: State, leaves: frozenset[int], given: calls.Arguments, results: frozenset[int], site: p.Node
+) -> Entry:
+    handed: list[tuple[int | str, Value]] = [*enumerate(given.positional), *given.keywords]
+    known = tuple((key, library.nodes_in(m, state, value, sources=False)) for key, value in handed)
+    return Entry(site, state.calls, leaves, tuple(pair for pair in known if pair[1]), results)
 
 
 def opaque(m: Machine, state: State, callee: Value, given: calls.Arguments, site: p.Node) -> Value:
@@ -170,6 +191,8 @@ def unknown_call(m: Machine, state: State, callee: Value, given: calls.Arguments
         modes.forget(m, state, _bases(key), (*values, *(member or ())[:1]))
     elif outermost:
         modes.forward(m, state, Unknown(modes.unwrapped(m, key)), given, result, site)
+    if outermost and network is not None:
+        m.entries.append(_entry(m, state, frozenset({leaf}), given, frozenset({node}), site))
     if outermost and network is not None and network == key:
         around = scopes.outside(m, state, values, frozenset({leaf}), result, site)
         if not around and state.store.get(("mode", network)) is False:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import library, passes, retention, slots
+from adlint.tape import library, overwrites, passes, players, retention, slots
 from adlint.tape.facts import Event, Fact
 from adlint.tape.graph import ancestors
 from adlint.tape.machine import Machine
@@ -15,6 +15,7 @@ from adlint.tape.values import (
     NONE,
     Gradient,
     Key,
+    Leaves,
     Optimizer,
     Ref,
     Unknown,
@@ -45,6 +46,7 @@ def step(m: Machine, state: State, optimizer: Value, site: p.Node, subject: p.No
         for other in aliased or ():
             _apply(m, state, other, event, key_of(optimizer), exact, aliased=True)
     if exact:
+        overwrites.overwrite(m, state, (one for one in owned if state.slot(one).status == "applied"), event)
         _mark_foreign(m, state, owned, served, event)
 
 
@@ -68,6 +70,10 @@ def _apply(m: Machine, state: State, one: int, event: Event, applier: Key, exact
         own = slot.fills[-1]
         definite = passes.chained(slot.foreign[0].guards, own.guards)
         m.note(state, Fact("foreign-applied", own, slot.foreign, definite, details=details))
+    elif exact and slot.foreign is not None and (gates := _leaked(m, state, one, slot)):
+        definite = passes.chained(slot.foreign[0].guards, event.guards)
+        found = (("gates", gates), ("other", event))
+        m.note(state, Fact("undetached", slot.foreign[0], (event, slot.fills[-1]), definite, details=found))
     elif slot.status == "stale" and slot.applier == applier and slot.applied is not None and slot.stale is not None:
         definite = passes.chained(slot.applied.guards, slot.stale.guards)
         causes = (slot.applied, *slot.fills[:1]) if slot.uncalled is None else (slot.applied, slot.uncalled)
@@ -83,6 +89,15 @@ def _spilled(m: Machine, state: State, slot: slots.Slot) -> bool:
     if (own.site, own.calls) == (foreign.site, foreign.calls):
         return False
     return not (slot.joint and _reaches(m, state, own, slot.foreign[1]))
+
+
+def _leaked(m: Machine, state: State, leaf: int, slot: slots.Slot) -> tuple[object, ...]:
+    """Return where the other player's loss runs back into a leaf, if its gradient is added to that of the own loss."""
+    assert slot.foreign is not None
+    own, foreign = slot.fills[-1], slot.foreign[0]
+    if (own.site, own.calls) == (foreign.site, foreign.calls):
+        return ()
+    return players.leaks(m, state, leaf, own, *slot.foreign)
 
 
 def _reaches(m: Machine, state: State, backward: Event, step: Event) -> bool:
@@ -133,6 +148,9 @@ def update_in_place(m: Machine, state: State, target: Value, values: Iterable[Va
         return
     event = m.event(state, "update", site, object=("update", site))
     retention.touched(m, state)
+    unseen = isinstance(target, Leaves) and target.data
+    if unseen or state.recording != "on":
+        overwrites.overwrite(m, state, leaves, event, unseen)
     for one in leaves:
         if state.slot(one).read:
             _apply(m, state, one, event, ("update", site), exact=True)
