@@ -31,7 +31,15 @@ one, where nothing on the way noticed."""
 ELSEWHERE = {"undetached-adversary"}
 """Rules that report what does the harm; it is another line that raises."""
 
-DIFFERS = {"missing-zero-grad", "foreign-grad", "missing-train-mode", "missing-eval-mode"}
+DIFFERS = {
+    "foreign-grad",
+    "misplaced-step",
+    "misplaced-zero-grad",
+    "missing-eval-mode",
+    "missing-step",
+    "missing-train-mode",
+    "missing-zero-grad",
+}
 """Rules whose programs run through with another result than the fixed one."""
 
 WASTES = {"retain-to-accumulate", "useless-retain"}

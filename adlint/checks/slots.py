@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from adlint import program as p
 from adlint.catalog import Rule
-from adlint.checks.context import CannotRewrite, Context, Event, Fix, visible
+from adlint.checks import placing
+from adlint.checks.context import Applicability, CannotRewrite, Context, Event, Fix, visible
 from adlint.diagnostics import Diagnostic
+from adlint.tape.facts import Fact
 
 
 def missing_zero_grad(context: Context, rule: Rule) -> list[Diagnostic]:
@@ -48,6 +50,160 @@ def foreign_grad(context: Context, rule: Rule) -> list[Diagnostic]:
             fix = _cleared(context, rule, step, fact.event)
         found.append(context.diagnostic(rule, fact, fact.event.site, message, related, fix))
     return found
+
+
+def misplaced_zero_grad(context: Context, rule: Rule) -> list[Diagnostic]:
+    """Report a clear that takes gradients away before the step that was to apply them."""
+    found, seen = [], set()
+    for fact in sorted(context.facts.of("wiped"), key=lambda f: not f.definite):
+        if fact.event.site in seen:
+            continue
+        seen.add(fact.event.site)
+        lost, step = fact.causes
+        window = bool(dict(fact.details)["window"])
+        text = rule.messages["window" if window else "default"]
+        message = text.format(line=context.line(lost.site), step=context.line(step.site))
+        related = (
+            context.related("the gradients of this backward are lost", lost.site),
+            context.related("the step that was to apply them", step.site),
+        )
+        places = [context.function(one.site) for one in fact.causes]
+        fix = _kept(context, rule, fact) if context.function(fact.event.site) in places else None
+        found.append(context.diagnostic(rule, fact, fact.event.site, message, related, fix))
+    return found
+
+
+def _kept(context: Context, rule: Rule, fact: Fact) -> Fix | None:
+    """Move the clear out of the way: before the backward, or behind the step; or clear only what comes next."""
+    details, clear = dict(fact.details), fact.event
+    lost, step = fact.causes
+    try:
+        if details["window"]:
+            again = [context.text(s) for s in placing.follows(context, context.statement(step.site))]
+            statement = placing.bare(context, clear.site)
+            if statement is not None and context.text(statement) in again:
+                return context.fix(rule, context.rewriter.delete(statement), "drop")
+            edits = placing.moved_after(context, clear.site, step.site)
+            return None if edits is None else context.fix(rule, edits, "after")
+        if details["own"]:
+            edits = placing.moved_before(context, clear.site, lost.site)
+            if edits is not None:
+                return context.fix(rule, edits)
+            edits = placing.moved_after(context, clear.site, step.site)
+            return None if edits is None else context.fix(rule, edits, "after")
+        if details["other"] and clear.subject is not None:
+            owner = str(details["other"])
+            edits = context.rewriter.replace(clear.subject, owner)
+            return context.fix(rule, edits, "narrow", Applicability.UNSAFE, owner=owner)
+    except CannotRewrite:
+        return None
+    return None
+
+
+def misplaced_step(context: Context, rule: Rule) -> list[Diagnostic]:
+    """Report a step that comes before the backward of its turn."""
+    found, seen = [], set()
+    for fact in sorted(context.facts.of("idle-step"), key=lambda f: not f.definite):
+        step, backward = fact.event, fact.causes[0]
+        if step.site in seen:
+            continue
+        seen.add(step.site)
+        message = rule.message.format(owner=_owner(context, step), line=context.line(backward.site))
+        related = (context.related("the backward whose gradients it misses", backward.site),)
+        found.append(context.diagnostic(rule, fact, step.site, message, related, _late(context, rule, step, backward)))
+    return found
+
+
+def _late(context: Context, rule: Rule, step: Event, backward: Event) -> Fix | None:
+    """Move the step, and the end of its scaler's turn, behind the backward and what clips its gradients."""
+    statement = placing.bare(context, step.site)
+    place = context.in_block_of(backward.site, statement) if statement is not None else None
+    if statement is None or place is None:
+        return None
+    after = placing.follows(context, place)
+    while after and placing.attribute(placing.called(after[0])).startswith(("clip", "unscale")):
+        place, after = after[0], after[1:]
+    moving = [statement]
+    following = placing.follows(context, statement)[:1]
+    by = placing.scaler(context, backward)
+    if by and following and context.text(following[0]).startswith(f"{by}.update("):
+        moving.append(following[0])
+    try:
+        code = "\n".join(context.rewriter.moved(one) for one in moving)
+        edits = (
+            *(edit for one in moving for edit in context.rewriter.delete(one)),
+            *context.rewriter.insert_after(place, code),
+        )
+        return context.fix(rule, edits)
+    except CannotRewrite:
+        return None
+
+
+def missing_step(context: Context, rule: Rule) -> list[Diagnostic]:
+    """Report gradients of parameters that an optimizer owns, or was to own, and that no step ever applies."""
+    found, seen = [], set()
+    for fact in (*context.facts.of("never-applied"), *context.facts.of("never-owned")):
+        uncalled = next((c for c in fact.causes if c.uncalled), None)
+        exchanged = fact.kind == "never-owned"
+        site = fact.causes[0].site if exchanged else uncalled.site if uncalled is not None else fact.event.site
+        if site in seen:
+            continue
+        seen.add(site)
+        name = str(dict(fact.details)["name"])
+        key = "exchanged" if exchanged else "uncalled" if uncalled is not None else "default"
+        line = context.line(fact.causes[1].site) if exchanged else context.line(fact.event.site)
+        owner = f"`{name}`" if name else "its optimizer"
+        message = rule.messages[key].format(owner=owner, what=context.text(site), line=line)
+        related = () if site is fact.event.site else (context.related("these gradients are lost", fact.event.site),)
+        fix = _called(context, rule, uncalled) if uncalled is not None else None
+        if exchanged:
+            fix = _exchanged(context, rule, fact)
+        elif fix is None and name:
+            fix = _stepped(context, rule, fact, name)
+        found.append(context.diagnostic(rule, fact, site, message, related, fix))
+    return found
+
+
+def _stepped(context: Context, rule: Rule, fact: Fact, name: str) -> Fix | None:
+    """Step the optimizer: instead of another one that is stepped twice, or where no step is."""
+    backward = fact.event
+    statement = placing.bare(context, backward.site)
+    if statement is None:
+        return None
+    try:
+        after = placing.follows(context, statement)
+        for one in after:
+            idle = next((s for s in fact.causes if context.statement(s.site) is one), None)
+            if idle is not None and idle.subject is not None:
+                return context.fix(rule, context.rewriter.replace(idle.subject, name), "other", owner=name)
+        function = context.function(backward.site)
+        body = context.program.body if function is None else function.body
+        steps = [n for n in p.walk_all(body) if isinstance(n, p.Attribute) and n.attr == "step"]
+        if any(context.text(n.value) == name for n in steps if not placing.scaler(context, backward)):
+            return None
+        edits = placing.inserted_step(context, backward, name)
+        return None if edits is None else context.fix(rule, edits, owner=name)
+    except CannotRewrite:
+        return None
+
+
+def _exchanged(context: Context, rule: Rule, fact: Fact) -> Fix | None:
+    """Replace the member before the optimizer is built."""
+    change, build = (context.statement(c.site) for c in fact.causes[:2])
+    if build not in context.block(change) or context.block(change).index(build) > context.block(change).index(change):
+        return None
+    names = {n.id for n in p.walk(change) if isinstance(n, p.Name)}
+    for one in (build, *context.between(build, change)):
+        if any(isinstance(t, p.Name) and t.id in names for t in placing.targets(one)):
+            return None
+    try:
+        edits = (
+            *context.rewriter.insert_before(build, context.rewriter.moved(change)),
+            *context.rewriter.delete(change),
+        )
+        return context.fix(rule, edits, "before")
+    except CannotRewrite:
+        return None
 
 
 def _owner(context: Context, step: Event) -> str:

@@ -54,6 +54,21 @@ class Rewriter:
         start, end = self._places.offsets(node.handle)
         return self._text[start:end]
 
+    def moved(self, statement: ir.Statement) -> str:
+        """Return a statement as code for another place, with the comment at its end."""
+        start, end = self._offsets(statement.handle)
+        text = self._text[start:end]
+        if "\n" in text or "\r" in text:
+            if self._text[self._line_start(start) : start].strip() or '"""' in text or "'''" in text:
+                raise CannotRewrite("the statement goes over several lines")
+            margin = self._indentation(start)
+            lines = re.split(r"\r\n|\n|\r", text)
+            if any(line.strip() and not line.startswith(margin) for line in lines[1:]):
+                raise CannotRewrite("the statement is not indented evenly")
+            text = "\n".join([lines[0], *(line[len(margin) :] for line in lines[1:])])
+        comment = re.compile(r"[ \t]*#[^\r\n]*").match(self._text, end)
+        return text + comment.group() if comment else text
+
     def parenthesised(self, node: ir.Node) -> str:
         """Return the source of an expression, in parentheses where an operand of `+` needs them."""
         text = self.text_of(node)

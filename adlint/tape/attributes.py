@@ -234,7 +234,7 @@ def unknown_bases(state: State, cls: Ref) -> bool:
 def write(m: Machine, state: State, holder: Value, name: str, value: Value, site: p.Node) -> None:
     """Run `holder.name = value`."""
     if isinstance(holder, Gradient):
-        updates.clear(m, state, holder.leaves, site)
+        updates.overwrite(m, state, holder.leaves, site)
         return
     if name in GRADIENTS:
         leaves = library.leaves_behind(m, state, holder)
@@ -252,6 +252,8 @@ def write(m: Machine, state: State, holder: Value, name: str, value: Value, site
         setter = find(state, thing.cls, name) if not isinstance(thing, Class) and isinstance(thing.cls, Ref) else None
         if isinstance(setter, Closure) and setter.kind == "property":
             return
+        if isinstance(thing, Module) and name in thing.attributes:
+            library.exchange(m, state, thing.attributes[name], value, site)
         state.store[holder.id] = replace(thing, attributes={**thing.attributes, name: value})
     elif isinstance(holder, Unknown):
         state.store[("attribute", holder.key, name)] = value

@@ -39,7 +39,8 @@ def builtin(m: Machine, state: State, name: str, arguments: calls.Arguments, sit
     if name == "range":
         return m.allocate(state, Counter("range", given))
     if name in ("enumerate", "zip") and given:
-        return m.allocate(state, Counter(name, given))
+        start = arguments.get(1, "start") if name == "enumerate" else None
+        return m.allocate(state, Counter(name, given if start is None else (given[0], start)))
     if name in ("list", "tuple", "set", "sorted", "reversed", "iter", "frozenset"):
         return _listing(m, state, name, given, site)
     if name == "dict":

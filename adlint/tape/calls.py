@@ -452,3 +452,6 @@ def discarded(m: Machine, state: State, statement: p.Evaluate, value: Value) -> 
         if receiver is not None and m.profile.method("optimizer", name) == "clear":
             leaves = library.leaves_behind(m, state, receiver)
             updates.uncalled_clear(m, state, library.expand(m, state, leaves), statement, statement.value)
+        elif receiver is not None and m.profile.method("optimizer", name) == "step":
+            leaves = library.leaves_behind(m, state, receiver)
+            updates.uncalled_step(m, state, library.expand(m, state, leaves), statement, statement.value)

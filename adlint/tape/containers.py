@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import attributes, calls, expressions, library, updates
+from adlint.tape import attributes, calls, library, updates
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -155,8 +155,10 @@ def _counted(m: Machine, state: State, value: Value, thing: Counter) -> tuple[Ca
     if thing.kind == "enumerate":
         symbol = m.symbol("count")
         plan = inner[0][0]
-        if length(m, state, value) is not None and not many:
-            return (lambda s, n: Tuple((Const(n), plan(s, n)))), many
+        start = thing.parts[1] if len(thing.parts) > 1 else Const(0)
+        if length(m, state, value) is not None and isinstance(start, Const) and type(start.value) is int:
+            first = start.value
+            return (lambda s, n: Tuple((Const(first + n), plan(s, n)))), many
         return (lambda s, n: Tuple((Linear(symbol.symbol, n), plan(s, n)))), many
     return (lambda s, n: Tuple(tuple(each(s, n) for each, _ in inner))), many
 
@@ -208,84 +210,6 @@ def concatenate(m: Machine, state: State, op: str, left: Value, right: Value) ->
     if op == "*" and isinstance(b, Sequence):
         return m.allocate(state, Sequence("list", b.items, True))
     return None
-
-
-def comprehend(m: Machine, state: State, e: p.Comprehension) -> Value:
-    """Evaluate a comprehension in a frame of its own, each clause in at most a few turns."""
-    frame = m.fresh()
-    outer, turn, looping, guards = state.frame, state.turn, state.looping, state.guards
-    since = state.store.journal[0]
-    entry, state.entry = state.entry, -1 if any(clause.tests for clause in e.clauses) else len(guards)
-    state.store[("parent", frame)] = outer
-    results: list[tuple[Value, Value]] = []
-    more = _clauses(m, state, e, 0, frame, outer, results)
-    state.frame, state.turn, state.looping, state.guards = outer, turn, looping, guards
-    state.entry = entry
-    if not m.told_of(_holds_lambda, e):
-        state.store.forget(frame, since)
-    if e.kind == "dict":
-        return m.allocate(state, Table(tuple(results), more))
-    values = tuple(v for _, v in results)
-    if values and all(isinstance(v, Leaves) for v in values):
-        return Leaves(frozenset().union(*(v.leaves for v in values if isinstance(v, Leaves))))
-    return m.allocate(state, Sequence("list" if e.kind == "list" else e.kind, values, more))
-
-
-def _holds_lambda(e: p.Comprehension) -> bool:
-    """Tell whether a comprehension makes functions that outlive it."""
-    return any(isinstance(part, p.Lambda) for part in p.walk(e))
-
-
-def _clauses(
-    m: Machine,
-    state: State,
-    e: p.Comprehension,
-    depth: int,
-    frame: int,
-    outer: int,
-    results: list[tuple[Value, Value]],
-) -> bool:
-    if depth == len(e.clauses):
-        key = NONE if e.key is None else expressions.evaluate(m, state, e.key)
-        results.append((key, expressions.evaluate(m, state, e.element)))
-        return False
-    clause = e.clauses[depth]
-    state.frame = outer if depth == 0 else frame
-    value = expressions.evaluate(m, state, clause.iterable)
-    state.frame = frame
-    more = False
-
-    def turn(s: State, item: Value) -> Value:
-        nonlocal more
-        inner, s.frame = s.frame, frame
-        expressions.store(m, s, clause.target, item)
-        for test in clause.tests:
-            found = expressions.condition(m, s, expressions.evaluate(m, s, test))
-            if found is False:
-                s.frame = inner
-                return NONE
-            if found is not True:
-                more = True
-        more = _clauses(m, s, e, depth + 1, frame, outer, results) or more
-        s.frame = inner
-        return NONE
-
-    if isinstance(state.object(value), Generator):
-        state.looping += 1
-        calls.resume(m, state, value, turn, e)
-        state.looping -= 1
-        return True
-    plan, many = turns(m, state, value, e)
-    count = length(m, state, value)
-    before, looping, mark = state.turn, state.looping, m.fresh()
-    if many:
-        state.looping += 1
-    for number in range(2 if count is None else count):
-        m.burn()
-        state.turn = (*before, (mark, number))
-        turn(state, plan(state, number))
-    state.turn, state.looping = before, looping
-    return more or count is None
 
 
 def index(m: Machine, state: State, value: Value, key: Value, site: p.Node) -> Value:
@@ -354,6 +278,7 @@ def _at(m: Machine, state: State, value: Value, key: Value) -> Value:
         if -len(elements) <= key.value < len(elements):
             return elements[key.value]
         return elements[-1]
+    library.any_of(m, state, elements)
     if isinstance(key, Const) and isinstance(key.value, slice):
         try:
             chosen = elements[key.value]
@@ -385,6 +310,7 @@ def _item(m: Machine, state: State, value: Value, thing: Table, key: Value) -> V
     heavy = [item for _, item in thing.items if not is_plain(item)]
     if not heavy:
         return Unknown(("item", value, key_of(key)))
+    library.any_of(m, state, heavy)
     return heavy[-1]
 
 
@@ -392,7 +318,7 @@ def assign(m: Machine, state: State, holder: Value, key: Value, value: Value, si
     """Run `holder[key] = value`."""
     thing = state.object(holder)
     if isinstance(holder, Gradient):
-        updates.clear(m, state, holder.leaves, site)
+        updates.overwrite(m, state, holder.leaves, site)
         return
     if isinstance(thing, Table) and isinstance(holder, Ref):
         kept = tuple((k, v) for k, v in thing.items if k != key)

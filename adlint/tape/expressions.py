@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from adlint import program as p
-from adlint.tape import attributes, calls, containers, library, scopes, updates
+from adlint.tape import attributes, calls, comprehensions, containers, library, scopes, updates
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -389,7 +389,7 @@ def _mapping(m: Machine, state: State, e: p.Expression) -> Value:
 
 def _comprehension(m: Machine, state: State, e: p.Expression) -> Value:
     assert isinstance(e, p.Comprehension)
-    return containers.comprehend(m, state, e)
+    return comprehensions.comprehend(m, state, e)
 
 
 def _lambda(m: Machine, state: State, e: p.Expression) -> Value:

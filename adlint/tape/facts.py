@@ -12,6 +12,14 @@ Turn = tuple[tuple[int, int], ...]
 """The loops being run, outermost first: which run of a loop, and its how-manieth turn."""
 
 
+def apart(first: Turn, second: Turn) -> int | None:
+    """Return the depth of the loop that turned between two events; None if none did."""
+    for depth, (a, b) in enumerate(zip(first, second, strict=False)):
+        if a != b:
+            return depth if a[0] == b[0] else None
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """Something that happened to the tape at one place on one path.

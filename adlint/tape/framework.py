@@ -346,7 +346,9 @@ def owned(m: Machine, state: State, given: calls.Arguments) -> frozenset[int] | 
 def _optimizer(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
     leaves = owned(m, state, given)
     own(m, leaves)
-    return m.allocate(state, Optimizer(name, leaves))
+    made = m.allocate(state, Optimizer(name, leaves))
+    m.ledger.built.update(dict.fromkeys(leaves or (), (made, site)))
+    return made
 
 
 def _made(role: str) -> Callable[[Machine, State, str, calls.Arguments, p.Node], Value]:
@@ -434,7 +436,8 @@ def _clip(m: Machine, state: State, name: str, given: calls.Arguments, site: p.N
 
 def _init(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
     if given.positional and isinstance(given.positional[0], Gradient):
-        updates.clear(m, state, given.positional[0].leaves, site)
+        change = updates.clear if name.endswith("zeros_") else updates.overwrite
+        change(m, state, given.positional[0].leaves, site)
     return given.positional[0] if given.positional else NONE
 
 

@@ -261,6 +261,35 @@ def param_groups(m: Machine, state: State, value: Ref, thing: Optimizer) -> Valu
     return m.allocate(state, Sequence("list", (group,)))
 
 
+def exchange(m: Machine, state: State, old: Value, new: Value, site: p.Node) -> None:
+    """Remember that a member of a network that an optimizer was built with is replaced by another one."""
+    owned = module_leaves(m, state, old) & m.ledger.built.keys()
+    if owned:
+        built = m.ledger.built[min(owned)][1]
+        events = (m.event(state, "replace", site), m.event(state, "build", built))
+        m.ledger.replaced.update(dict.fromkeys(module_leaves(m, state, new) - m.owned, events))
+
+
+def spelled(m: Machine, state: State, leaf: int) -> str:
+    """Return how the running function writes the optimizer that owns a leaf; empty if it has no name for it."""
+    if leaf not in m.owned:
+        return ""
+    frame: int | None = state.frame
+    while frame is not None:
+        for key, value in state.store.items():
+            if type(key) is not tuple or key[0] != frame or not isinstance(value, Ref):
+                continue
+            thing = state.object(value)
+            if isinstance(thing, Optimizer) and leaf in (thing.leaves or ()):
+                return str(key[1])
+            for name, held in thing.attributes.items() if isinstance(thing, (Instance, Module)) else ():
+                inner = state.object(held)
+                if isinstance(inner, Optimizer) and leaf in (inner.leaves or ()):
+                    return f"{key[1]}.{name}"
+        frame = state.store.get(("parent", frame))
+    return ""
+
+
 # ---------------------------------------------------------------- unknown code
 
 
@@ -303,6 +332,7 @@ def havoc(m: Machine, state: State, values: Iterable[Value]) -> None:
         thing = state.object(value)
         if isinstance(thing, (Optimizer, Module)) or isinstance(value, Leaves):
             retention.touched(m, state)
+        _hand_over(m, state, value)
         if isinstance(thing, Optimizer):
             _forget(state, thing.leaves if thing.leaves is not None else updates.unclaimed(m, state))
         elif isinstance(thing, Module):
@@ -325,15 +355,38 @@ def unsettle(m: Machine, state: State, module: Value) -> None:
             state.store[("frozen", one)] = True
 
 
+def any_of(m: Machine, state: State, values: Iterable[Value]) -> None:
+    """Remember that one of several optimizers is meant, and that it is not known which."""
+    for value in values:
+        if isinstance(state.object(value), Optimizer):
+            _hand_over(m, state, value)
+
+
+def _hand_over(m: Machine, state: State, value: Value) -> None:
+    """Remember that unknown code got hold of an optimizer, or of filled slots."""
+    thing = state.object(value)
+    if isinstance(thing, Optimizer):
+        m.ledger.handed |= thing.leaves or frozenset()
+    elif isinstance(thing, Module):
+        m.ledger.handed |= {one for one in module_leaves(m, state, value) if state.slot(one).status == "filled"}
+        for held in reachable(m, state, thing.attributes.values()):
+            inner = state.object(held)
+            if isinstance(inner, Optimizer):
+                m.ledger.handed |= inner.leaves or frozenset()
+    elif isinstance(value, Leaves):
+        m.ledger.handed |= {one for one in value.leaves if state.slot(one).status == "filled"}
+
+
 def _forget(state: State, leaves: Iterable[int]) -> None:
     for one in leaves:
-        if ("slot", one) in state.store:
-            state.store[("slot", one)] = slots.Slot()
+        state.store[("slot", one)] = slots.Slot(vague=True)
 
 
 def escape(m: Machine, state: State, values: Iterable[Value]) -> None:
     """Remember that tensors have gone where they may be backpropagated unseen."""
     for value in reachable(m, state, values):
         thing = state.object(value)
+        if isinstance(thing, (Module, Optimizer)):
+            _hand_over(m, state, value)
         if isinstance(thing, Tensor):
             m.escaped.add(thing.node)

@@ -14,6 +14,7 @@ from adlint import program as p
 from adlint.catalog import Profile
 from adlint.tape.facts import Event, Fact, Facts
 from adlint.tape.graph import Node
+from adlint.tape.ledger import Ledger
 from adlint.tape.state import Outcome, State, Store
 from adlint.tape.values import Closure, Key, Linear, Object, Ref, Unknown, Value
 
@@ -140,6 +141,8 @@ class Machine:
     loops: dict[int, LoopRun] = field(default_factory=dict)
     entries: list[Entry] = field(default_factory=list)
     stored: dict[int, set[p.Node]] = field(default_factory=dict)
+    ledger: Ledger = field(default_factory=Ledger)
+    scaled: dict[int, Key] = field(default_factory=dict)
 
     def fresh(self) -> int:
         """Return a new identity, the same one when a path is replayed."""

@@ -157,8 +157,10 @@ def _gradient_method(
 ) -> Value:
     if name.endswith("_"):
         nothing = any(v in (Const(0), Const(0.0)) or isinstance(v, Gradient) for v in given.values)
-        if name not in RESCALING or (nothing and name != "add_"):
+        if name == "zero_" or (nothing and name in ("mul_", "fill_")):
             updates.clear(m, state, receiver.leaves, site)
+        elif name not in RESCALING or (nothing and name != "add_"):
+            updates.overwrite(m, state, receiver.leaves, site)
         return receiver
     return library.cut(m, state, site) if m.profile.method("tensor", name) != "read" else m.unknown()
 
@@ -239,7 +241,7 @@ def _module_method(m: Machine, state: State, receiver: Value, name: str, given: 
         modes.of_module(m, state, receiver, given, role == "train", site)
         return receiver
     if role == "clear":
-        updates.clear(m, state, library.module_leaves(m, state, receiver), site)
+        updates.clear(m, state, library.module_leaves(m, state, receiver), site, receiver)
         return NONE
     if role == "parameters":
         return Leaves(library.module_leaves(m, state, receiver))
@@ -302,7 +304,7 @@ def _optimizer_method(
     assert isinstance(thing, Optimizer)
     assert isinstance(receiver, Ref)
     if role == "clear":
-        updates.clear(m, state, thing.leaves, site)
+        updates.clear(m, state, thing.leaves, site, receiver)
         return NONE
     if role == "step":
         return _step(m, state, receiver, given, site)

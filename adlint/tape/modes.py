@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from adlint import program as p
-from adlint.tape import attributes, calls, expressions, library, overwrites, unseen
-from adlint.tape.facts import Event, Fact
+from adlint.tape import attributes, calls, expressions, library, unseen
+from adlint.tape.facts import Event, Fact, apart
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -147,7 +147,7 @@ def _switched(m: Machine, state: State, net: Key, mode: bool | None, event: Even
 
 def nearness(first: Event, second: Event) -> int:
     """Return how soon the second event comes after the first: the deeper the loop that turned between, the sooner."""
-    level = overwrites.apart(first.turn, second.turn)
+    level = apart(first.turn, second.turn)
     return STRAIGHT if level is None else level
 
 

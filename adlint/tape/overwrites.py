@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from adlint.tape.facts import Event, Turn
+from adlint.tape.facts import Event, apart
 from adlint.tape.graph import Walk, surely_reached
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
@@ -109,11 +109,3 @@ def goes_over(m: Machine, mark: int, event: Event) -> bool:
             return True
         stack.extend(m.nodes[current].parents)
     return False
-
-
-def apart(first: Turn, second: Turn) -> int | None:
-    """Return the depth of the loop that turned between two events; None if none did."""
-    for depth, (a, b) in enumerate(zip(first, second, strict=False)):
-        if a != b:
-            return depth if a[0] == b[0] else None
-    return None

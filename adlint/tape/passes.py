@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from adlint import program as p
-from adlint.tape import cuts, holders, library, modes, players, retention, slots
-from adlint.tape.facts import Event, Fact, Guard
+from adlint.tape import cuts, holders, library, modes, players, retention, slots, updates
+from adlint.tape.facts import Event, Fact, Guard, apart
 from adlint.tape.graph import Walk, ancestors, must_require_grad, surely_reached
 from adlint.tape.machine import Machine
-from adlint.tape.overwrites import apart, goes_over, outdated, place, updated_since
+from adlint.tape.overwrites import goes_over, outdated, place, updated_since
 from adlint.tape.state import State
 from adlint.tape.values import Key
 
@@ -61,13 +61,16 @@ def backward(
     if kind == "grad":
         return
     modes.walked(m, state, event, walk.nodes, walk.leaves)
+    updates.walked(m, state, walk, roots)
+    scaler = next((m.scaled[n] for n in roots if n in m.scaled), None)
     for one in walk.leaves:
         if state.frozen(one) or (inputs is not None and not any(library.related(m, one, other) for other in inputs)):
             continue
         slot = state.slot(one)
         if slot.status == "clean" and slot.before is not None:
             m.passed.add((f"slot {one}", slot.before.site, site, apart(slot.before.turn, event.turn)))
-        state.store[("slot", one)] = slots.fill(slot, event)
+        updates.filled(m, state, one, slot, event)
+        state.store[("slot", one)] = slots.fill(slot, event, scaler)
 
 
 def _passes(m: Machine, state: State, event: Event, walk: Walk) -> None:

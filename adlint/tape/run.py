@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from adlint import program as p
 from adlint.catalog import Profile
-from adlint.tape import attributes, calls, cuts, hooks, library, modes, retention, scopes, statements
-from adlint.tape.facts import Event, Fact, Facts
+from adlint.tape import attributes, calls, hooks, library, modes, retention, scopes, statements, verdicts
+from adlint.tape.facts import Fact, Facts
 from adlint.tape.graph import ancestors
 from adlint.tape.machine import FUEL, Exhausted, Machine, Stopped
-from adlint.tape.overwrites import apart
 from adlint.tape.state import State
 from adlint.tape.values import Class, Closure, Ref, Value
 
@@ -22,48 +19,8 @@ def run(program: p.Program, profile: Profile) -> Facts:
     for function in _uncalled(m, state):
         _root(m, state, function)
     retention.conclude(m)
-    m.facts.found = [_settled(m, fact) for fact in m.noted.values() if not cuts.wanted(m, fact)]
+    m.facts.found = [*verdicts.settled(m, m.noted.values()), *verdicts.unapplied(m)]
     return m.facts
-
-
-UNSETTLED = {
-    "applied-again": "slot {leaf}",
-    "foreign-applied": "",
-    "doubled": "",
-    "piled-up": "",
-    "kept-in-vain": "",
-}
-"""What other paths tell of a fact of these kinds; of all others, whether the graph was freed there."""
-
-
-def _settled(m: Machine, fact: Fact) -> Fact:
-    """Return a fact as possible only, if other paths went from its cause to its event without it.
-
-    Something between the two, under a condition of its own, prevents it there; nobody knows how the conditions relate.
-    """
-    details = dict(fact.details)
-    if fact.kind == "cut-backward":
-        sure = details["how"] == "literal" or not cuts.was_alive(m, fact.event)
-        return replace(fact, definite=fact.definite and sure)
-    family = UNSETTLED.get(fact.kind, "graph").format(leaf=details.get("leaf"))
-    if "outdated" in details:
-        family = f"update {details['outdated']}"
-    elif "silent" in details:
-        family = ""
-    if not fact.causes or not family:
-        return fact
-    first = fact.causes[0]
-    if fact.kind == "trained-in-eval":
-        return replace(fact, definite=m.undone.get(first.site, -1) < modes.nearness(first, fact.event))
-    if fact.kind == "undetached" and (family, fact.event.site, first.site, _turns(fact.event, first)) in m.passed:
-        return replace(fact, definite=False)
-    if (family, first.site, fact.event.site, _turns(first, fact.event)) in m.passed:
-        return replace(fact, definite=False)
-    return fact
-
-
-def _turns(first: Event, second: Event) -> int | None:
-    return apart(first.turn, second.turn)
 
 
 def _module(m: Machine) -> State:
@@ -74,9 +31,11 @@ def _module(m: Machine) -> State:
         ended = [o.state for o in outcomes if o.kind == "next"]
     except Exhausted:
         m.complete = False
+        m.ledger.blind = True
         outcomes, ended = [], []
     retention.left(m, outcomes)
     _close(m, "")
+    _dropped(m, ended)
     if ended:
         return ended[0]
     m.fuel = FUEL
@@ -179,10 +138,12 @@ def _call(
     positional = () if receiver is None else (receiver,)
     try:
         outcomes = m.explore(state, lambda s: calls.call(m, s, function, calls.Arguments(positional, (), True), node))
-    except (Exhausted, Stopped):
+    except (Exhausted, Stopped) as error:
         m.complete = False
+        m.ledger.blind = m.ledger.blind or isinstance(error, Exhausted)
         outcomes = []
     retention.left(m, outcomes)
+    _dropped(m, [o.state for o in outcomes])
     for outcome in outcomes:
         retention.outlives(m, outcome.state, start)
         if outcome.value is not None:
@@ -190,6 +151,11 @@ def _call(
         if receiver is not None:
             library.escape(m, outcome.state, [receiver])
     _close(m, name, named=m.named.get(name, 0) > 0)
+
+
+def _dropped(m: Machine, states: list[State]) -> None:
+    """Remember that paths were dropped, on which a step may have been taken."""
+    m.ledger.blind = m.ledger.blind or any(state.partial for state in states)
 
 
 def receiver_class(state: State, receiver: Ref) -> Ref:

@@ -235,8 +235,7 @@ def _named_method(m: Machine, state: State, base: Key, name: str, given: calls.A
         return NONE
     if m.profile.method("optimizer", name) == "clear":
         m.clears_seen.add(base)
-        updates.clear(m, state, None, site)
-        updates.clear(m, state, frozenset({library.leaf_of(m, base)}), site)
+        updates.clear(m, state, updates.unclaimed(m, state) | {library.leaf_of(m, base)}, site, receiver)
         return NONE
     if m.profile.method("optimizer", name) == "step":
         stepped = next((v for v in given.positional if isinstance(state.object(v), Optimizer)), None)
@@ -246,6 +245,8 @@ def _named_method(m: Machine, state: State, base: Key, name: str, given: calls.A
             return None
         if base in m.clears_seen:
             updates.step(m, state, receiver, site, None)
+        elif not given.values:
+            m.ledger.blind = True
         held = [v for part in _bases(base) for v in state.store.get(("held", part), ())]
         library.havoc(m, state, held)
         return m.unknown()

@@ -1,0 +1,116 @@
+"""Where a clear, a step or a clip belongs: edits that move one, or write the one that is missing."""
+
+from __future__ import annotations
+
+from adlint import program as p
+from adlint.checks.context import CannotRewrite, Context, Edit
+from adlint.tape.facts import Event
+
+
+def bare(context: Context, site: p.Node) -> p.Statement | None:
+    """Return the statement that is nothing but a call or an assignment; None for a part of something larger."""
+    statement = context.statement(site)
+    alone = isinstance(statement, p.Evaluate) and statement.value is site
+    assigns = isinstance(statement, p.Assign) and statement.targets == (site,)
+    return statement if alone or assigns or statement is site else None
+
+
+def moved_before(context: Context, site: p.Node, later: p.Node) -> tuple[Edit, ...] | None:
+    """Move a statement above what holds an event of its block."""
+    statement = bare(context, site)
+    place = context.in_block_of(later, statement) if statement is not None else None
+    if statement is None or place is None or place is statement:
+        return None
+    code = context.rewriter.moved(statement)
+    return (*context.rewriter.insert_before(place, code), *context.rewriter.delete(statement))
+
+
+def moved_after(context: Context, site: p.Node, earlier: p.Node) -> tuple[Edit, ...] | None:
+    """Move a statement below another one of its function."""
+    statement = bare(context, site)
+    if statement is None or context.function(site) is not context.function(earlier):
+        return None
+    place = context.statement(earlier)
+    left = [n for n in context.above(site) if isinstance(n, p.Loop) and n not in tuple(context.above(earlier))]
+    bound = {t.id for n in left if n.target is not None for t in p.walk(n.target) if isinstance(t, p.Name)}
+    if place is statement or bound & {n.id for n in p.walk(statement) if isinstance(n, p.Name)}:
+        return None
+    return (
+        *context.rewriter.insert_after(place, context.rewriter.moved(statement)),
+        *context.rewriter.delete(statement),
+    )
+
+
+def follows(context: Context, statement: p.Statement) -> tuple[p.Statement, ...]:
+    """Return the statements of a block behind one of them."""
+    block = context.block(statement)
+    return block[block.index(statement) + 1 :] if statement in block else ()
+
+
+def called(statement: p.Node) -> p.Call | None:
+    """Return the call that a statement is, or whose result it assigns."""
+    value = statement.value if isinstance(statement, (p.Evaluate, p.Assign)) else None
+    return value if isinstance(value, p.Call) else None
+
+
+def attribute(call: p.Call | None) -> str:
+    """Return the last part of the name that is called."""
+    if call is None:
+        return ""
+    function = call.function
+    if isinstance(function, p.Attribute):
+        return function.attr
+    return function.id if isinstance(function, p.Name) else ""
+
+
+def targets(statement: p.Statement) -> list[p.Node]:
+    """Return the parts of what a statement, or one inside it, assigns to."""
+    found: list[p.Expression] = []
+    for node in p.walk(statement):
+        if isinstance(node, (p.Assign, p.Delete)):
+            found += node.targets
+        elif isinstance(node, (p.Augment, p.Loop)) and node.target is not None:
+            found.append(node.target)
+    return [part for one in found for part in p.walk(one)]
+
+
+def scaler(context: Context, backward: Event) -> str:
+    """Return how the scaler of a backward's loss is written; empty if there is none."""
+    inner = backward.subject
+    if isinstance(inner, p.Call) and isinstance(inner.function, p.Attribute) and inner.function.attr == "scale":
+        return context.text(inner.function.value)
+    return ""
+
+
+def inserted_step(context: Context, backward: Event, optimizer: str) -> tuple[Edit, ...] | None:
+    """Write the step below a backward, below what clips its gradients and above what ends the scaler's turn."""
+    statement = bare(context, backward.site)
+    if statement is None:
+        return None
+    by = scaler(context, backward)
+    code = f"{by}.step({optimizer})" if by else f"{optimizer}.step()"
+    place = statement
+    for one in follows(context, statement):
+        name = attribute(called(one))
+        if by and name == "update" and context.text(one).startswith(by):
+            return context.rewriter.insert_before(one, code)
+        if not name.startswith(("clip", "unscale")):
+            if not by:
+                break
+            continue
+        place = one
+    return context.rewriter.insert_after(place, code)
+
+
+__all__ = [
+    "CannotRewrite",
+    "attribute",
+    "bare",
+    "called",
+    "follows",
+    "inserted_step",
+    "moved_after",
+    "moved_before",
+    "scaler",
+    "targets",
+]
