@@ -72,7 +72,10 @@ def _root(m: Machine, state: State, value: Value) -> None:
     thing = state.object(value)
     if not isinstance(thing, Class) or not isinstance(value, Ref):
         return
-    methods = [v for c in attributes.lineage(state, value) for v in c.attributes.values() if isinstance(v, Closure)]
+    members: dict[str, Value] = {}
+    for cls in attributes.lineage(state, value):
+        members = {**cls.attributes, **members}
+    methods = [v for v in members.values() if isinstance(v, Closure)]
     pending = [v for v in methods if v.node not in m.entered and isinstance(v.node, p.Function)]
     if not pending:
         return
