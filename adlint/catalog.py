@@ -259,6 +259,8 @@ class Profile:
     _rewraps: frozenset[str]
     _keeps: Mapping[str, str]
     recurrent: tuple[str, ...]
+    _same: frozenset[str]
+    _views: frozenset[str]
     _known: dict[str, str] = field(default_factory=dict)
 
     def names(self, *roles: str) -> frozenset[str]:
@@ -326,6 +328,19 @@ class Profile:
             if operation.startswith(prefix):
                 return operation[len(prefix) :]
         return operation
+
+    def makes_new(self, operation: str) -> bool:
+        """Whether the result of this operation is certainly another tensor than its argument."""
+        name = self._short(operation)
+        return name in self._saves and name not in self._same
+
+    def may_be_same(self, operation: str) -> bool:
+        """Whether this operation may hand back its argument, and otherwise converts it."""
+        return self._short(operation) in self._same
+
+    def views(self, operation: str) -> bool:
+        """Whether the result of this operation certainly shares its argument's memory."""
+        return self._short(operation) in self._views
 
     def base(self, dotted: str) -> Base | None:
         """The known base class of that name, with what its framework does around its subclasses' methods."""
@@ -463,6 +478,8 @@ def read_profile(file: Traversable, parts: Iterable[Traversable] = ()) -> Profil
         _rewraps=frozenset(table.strings("rewraps")),
         _keeps=MappingProxyType(keeps),
         recurrent=table.strings("recurrent"),
+        _same=frozenset(table.strings("same")),
+        _views=frozenset(table.strings("views")),
     )
     if profile.id != file.name[:-5]:
         raise CatalogError(name, "id", f"is {profile.id!r}, the file says {file.name[:-5]!r}")

@@ -23,8 +23,10 @@ IDS = {
     "AD101": "double-backward",
     "AD102": "shared-backward",
     "AD201": "missing-zero-grad",
+    "AD205": "non-leaf-grad",
     "AD208": "foreign-grad",
     "AD301": "eval-without-no-grad",
+    "AD309": "inplace-on-leaf",
 }
 every_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 every_profile = pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.id)
@@ -117,6 +119,8 @@ def test_examples_are_marked(rule: Rule) -> None:
 FAILS = {
     "backward-without-graph": "does not require grad",
     "carried-graph": "second time",
+    "non-leaf-grad": "NoneType",
+    "inplace-on-leaf": "leaf Variable that requires grad",
     "double-backward": "second time",
     "shared-backward": "second time",
     "stale-forward": "second time",
@@ -135,7 +139,7 @@ def test_examples_run(rule: Rule) -> None:
         pytest.skip("not about training")
     exec(compile(rule.good, "good", "exec"), {"__name__": "__main__"})
     if rule.name in FAILS:
-        with pytest.raises(RuntimeError, match=FAILS[rule.name]) as failure:
+        with pytest.raises((RuntimeError, TypeError), match=FAILS[rule.name]) as failure:
             exec(compile(rule.bad, "bad", "exec"), {"__name__": "__main__"})
         if rule.name == "undetached-adversary":
             return

@@ -7,7 +7,7 @@ from pathlib import PurePath
 
 from adlint import program as p
 from adlint.catalog import Rule
-from adlint.checks import cuts, inert, modes
+from adlint.checks import cuts, inert, leaves, modes
 from adlint.checks.context import CannotRewrite, Context, Edit, Event, Fix, called_names, trains
 from adlint.diagnostics import Diagnostic, Related
 from adlint.tape.facts import Fact
@@ -82,6 +82,20 @@ def backward_without_graph(context: Context, rule: Rule) -> list[Diagnostic]:
 def _key(how: str, leaf: bool, rule: Rule) -> str:
     kind = "leaf" if leaf else {"inference": "off", "wrapped": "data"}.get(how, how)
     return kind if kind in rule.messages else "default"
+
+
+def inplace_on_leaf(context: Context, rule: Rule) -> list[Diagnostic]:
+    """Report updates of leaves in place while recording; those that one mending covers are one finding."""
+    found = []
+    facts = {fact.event.site: fact for fact in context.facts.of("leaf-updated")}
+    for first, statements in leaves.runs(context, list(facts)):
+        fact = facts[first]
+        message = rule.message.format(tensor=context.text(fact.event.subject) or "the tensor")
+        made = dict(fact.details)["made"]
+        related = (context.related("the leaf is made here", made),) if isinstance(made, p.Node) else ()
+        fix = leaves.unrecorded(context, rule, fact, statements)
+        found.append(context.diagnostic(rule, fact, first, message, related, fix))
+    return found
 
 
 def missing_train_mode(context: Context, rule: Rule) -> list[Diagnostic]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from adlint import program as p
 from adlint.catalog import Rule
-from adlint.checks import placing
+from adlint.checks import leaves, placing
 from adlint.checks.context import Applicability, CannotRewrite, Context, Event, Fix, visible
 from adlint.diagnostics import Diagnostic
 from adlint.tape.facts import Fact
@@ -204,6 +204,24 @@ def _exchanged(context: Context, rule: Rule, fact: Fact) -> Fix | None:
         return context.fix(rule, edits, "before")
     except CannotRewrite:
         return None
+
+
+def non_leaf_grad(context: Context, rule: Rule) -> list[Diagnostic]:
+    """Report a gradient that is read from the result of an operation, and an optimizer that is given one."""
+    found, seen = [], set()
+    for fact in [*context.facts.of("absent-gradient"), *context.facts.of("optimized-result")]:
+        made, read = dict(fact.details)["made"], fact.event.site
+        if read in seen or not isinstance(made, p.Node):
+            continue
+        seen.add(read)
+        key = "optimizer" if fact.kind == "optimized-result" else "default"
+        if key == "default" and leaves.rebinds(context, made, read):
+            key = "rebound"
+        message = rule.messages[key].format(tensor=context.text(fact.event.subject), line=context.line(made))
+        related = (context.related("the operation that makes it", made),)
+        fix = leaves.as_leaf(context, rule, fact, made)
+        found.append(context.diagnostic(rule, fact, read, message, related, fix))
+    return found
 
 
 def _owner(context: Context, step: Event) -> str:

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from adlint import program as p
 from adlint.catalog import Base
-from adlint.tape import calls, expressions, library, retention, updates
+from adlint.tape import calls, expressions, leaves, library, retention, updates
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
     NONE,
+    Absent,
     Bound,
     Builtin,
     Class,
@@ -56,6 +57,9 @@ def read(m: Machine, state: State, value: Value, name: str, site: p.Node) -> Val
         return _of_leaves(m, state, value, name, site)
     if isinstance(value, Gradient):
         return value if name == "data" else Method(value, name)
+    if isinstance(value, Absent):
+        leaves.used(m, state, value, fails=True)
+        return m.unknown("attribute")
     if isinstance(value, Super):
         return _of_super(m, state, value, name)
     if isinstance(value, Ref):
@@ -142,7 +146,7 @@ def _of_tensor(m: Machine, state: State, value: Ref, thing: Tensor, name: str, s
     if name in GRADIENTS:
         if node.kind == "leaf":
             return library.gradient(m, state, frozenset({thing.node}))
-        return Unknown(("grad", thing.node))
+        return leaves.gradient_of(m, state, thing.node, site)
     if name == "data":
         if node.kind == "leaf":
             return Leaves(frozenset({thing.node}), single=True, data=True)
@@ -237,9 +241,11 @@ def write(m: Machine, state: State, holder: Value, name: str, value: Value, site
         updates.overwrite(m, state, holder.leaves, site)
         return
     if name in GRADIENTS:
-        leaves = library.leaves_behind(m, state, holder)
-        if leaves:
-            updates.assign_gradient(m, state, leaves, value, site)
+        for one in leaves.absent(state, value):
+            leaves.used(m, state, one, fails=False)
+        owners = library.leaves_behind(m, state, holder)
+        if owners:
+            updates.assign_gradient(m, state, owners, value, site)
             return
     if name in m.profile.tracking:
         library.set_requires_grad(m, state, holder, told(m, state, name, value), site)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import attributes, calls, library, updates
+from adlint.tape import attributes, calls, leaves, library, updates
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -316,6 +316,7 @@ def _item(m: Machine, state: State, value: Value, thing: Table, key: Value) -> V
 
 def assign(m: Machine, state: State, holder: Value, key: Value, value: Value, site: p.Node) -> None:
     """Run `holder[key] = value`."""
+    leaves.updated(m, state, holder, [value], site, site)
     thing = state.object(holder)
     if isinstance(holder, Gradient):
         updates.overwrite(m, state, holder.leaves, site)

@@ -8,13 +8,14 @@ from dataclasses import replace
 from itertools import pairwise
 
 from adlint import program as p
-from adlint.tape import attributes, calls, comprehensions, containers, library, scopes, updates
+from adlint.tape import attributes, calls, comprehensions, containers, leaves, library, scopes, updates
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
     FALSE,
     NONE,
     TRUE,
+    Absent,
     Builtin,
     Closure,
     Const,
@@ -97,6 +98,7 @@ def _call(m: Machine, state: State, e: p.Expression) -> Value:
     assert isinstance(e, p.Call)
     function = evaluate(m, state, e.function)
     arguments = calls.arguments(m, state, e)
+    leaves.handed(m, state, function, arguments.values)
     return calls.call(m, state, function, arguments, e)
 
 
@@ -108,7 +110,10 @@ def _operator(m: Machine, state: State, e: p.Expression) -> Value:
 
 def operate(m: Machine, state: State, op: str, operands: list[Value], site: p.Node) -> Value:
     """Apply an arithmetic operator: on constants, counters, containers, or as a node of the graph."""
-    if any(library.is_tensorial(m, state, v) for v in operands):
+    for operand in operands:
+        if isinstance(operand, Absent):
+            leaves.used(m, state, operand, fails=True)
+    if any(library.is_tensorial(m, state, v) or library.is_tracked(state, v) for v in operands):
         if len(operands) == 2 and op in ("&", "|", "^"):
             return library.cut(m, state, site, "untracked", _nodes(m, state, operands))
         if op == "+" and any(isinstance(v, Const) and v.value == 0 for v in operands):
@@ -161,6 +166,8 @@ def condition(m: Machine, state: State, value: Value) -> bool | tuple[Key, bool]
     """Return the truth of a value where it is known, else the key of the condition and which of its ways means true."""
     if isinstance(value, Const):
         return bool(value.value)
+    if isinstance(value, Absent):
+        return False
     if isinstance(value, Tuple):
         return bool(value.items)
     if isinstance(value, Unknown):
@@ -308,6 +315,9 @@ def _relation(m: Machine, state: State, left: Value, op: str, right: Value, site
         if right == NONE:
             return _identical(m, state, left, right)
         return TRUE if left == right and not isinstance(left, Ref) else Unknown(("eq", key_of(left), key_of(right)))
+    for operand in (left, right):
+        if isinstance(operand, Absent) and op != "==":
+            leaves.used(m, state, operand, fails=True)
     if op in (">", "<="):
         left, right = right, left
         op = {">": "<", "<=": ">="}[op]
@@ -330,6 +340,8 @@ def _identical(m: Machine, state: State, left: Value, right: Value) -> Value:
     if left == NONE:
         left, right = right, left
     if right == NONE:
+        if isinstance(left, Absent):
+            return TRUE
         if isinstance(left, Gradient):
             return Const(all(state.slot(leaf).status == "clean" for leaf in left.leaves) and bool(left.leaves))
         if isinstance(left, Unknown):
@@ -409,6 +421,8 @@ def _slice(m: Machine, state: State, e: p.Expression) -> Value:
 def _subscript(m: Machine, state: State, e: p.Expression) -> Value:
     assert isinstance(e, p.Subscript)
     value = evaluate(m, state, e.value)
+    if isinstance(value, Absent):
+        leaves.used(m, state, value, fails=True)
     return containers.index(m, state, value, evaluate(m, state, e.index), e)
 
 
@@ -495,9 +509,12 @@ def augment(m: Machine, state: State, statement: p.Augment) -> None:
     value = evaluate(m, state, statement.value)
     thing = state.object(held)
     if isinstance(held, Leaves) or (isinstance(thing, Tensor) and m.nodes[thing.node].kind == "leaf"):
+        leaves.updated(m, state, held, [value], statement, target)
         updates.update_in_place(m, state, held, [value], statement)
         if isinstance(held, Leaves) or state.recording != "on":
             return
+    if isinstance(held, Unknown):
+        leaves.updated(m, state, held, [value], statement, target)
     if isinstance(held, Gradient):
         if statement.op == "*" and value in (Const(0), Const(0.0)):
             updates.clear(m, state, held.leaves, statement)
@@ -505,13 +522,15 @@ def augment(m: Machine, state: State, statement: p.Augment) -> None:
     if isinstance(thing, Sequence) and statement.op == "+":
         containers.extend(m, state, held, value)
         return
-    if isinstance(thing, Tensor) and not isinstance(value, Unknown) and state.recording in ("off", "inference"):
+    unrecorded = isinstance(thing, Tensor) and state.recording in ("off", "inference")
+    if unrecorded and (not isinstance(value, Unknown) or leaves.is_node(m, thing)):
         return
     result = operate(m, state, statement.op, [held, value], statement)
     if isinstance(thing, Tensor) and isinstance(state.object(result), Tensor):
         fresh = state.object(result)
         assert isinstance(fresh, Tensor)
         assert isinstance(held, Ref)
+        leaves.moved(state, thing.node, fresh.node)
         state.store[held.id] = replace(thing, node=fresh.node)
         result = held
     store(m, state, target, result)

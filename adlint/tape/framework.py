@@ -14,6 +14,7 @@ from adlint.tape import (
     containers,
     cuts,
     expressions,
+    leaves,
     library,
     methods,
     modes,
@@ -183,6 +184,9 @@ def _in_place(m: Machine, state: State, name: str, given: calls.Arguments, site:
             if isinstance(one, Gradient):
                 methods.method(m, state, one, name.rsplit(".", 1)[-1].replace("_foreach_", ""), rest, site)
     first = given.values[:1]
+    if first:
+        target = replace(first[0], single=True) if isinstance(first[0], Leaves) else first[0]
+        leaves.updated(m, state, target, given.values[1:], site, None)
     if first and isinstance(first[0], Leaves):
         updates.update_in_place(m, state, first[0], given.values[1:], site)
         return first[0]
@@ -344,10 +348,13 @@ def owned(m: Machine, state: State, given: calls.Arguments) -> frozenset[int] | 
 
 
 def _optimizer(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
-    leaves = owned(m, state, given)
-    own(m, leaves)
-    made = m.allocate(state, Optimizer(name, leaves))
-    m.ledger.built.update(dict.fromkeys(leaves or (), (made, site)))
+    held = given.get(0 if m.profile.owned_first else None, m.profile.owned_argument)
+    if held is not None:
+        leaves.optimized(m, state, held, site)
+    mine = owned(m, state, given)
+    own(m, mine)
+    made = m.allocate(state, Optimizer(name, mine))
+    m.ledger.built.update(dict.fromkeys(mine or (), (made, site)))
     return made
 
 
@@ -403,6 +410,8 @@ def walk(m: Machine, state: State, kind: str, name: str, root: Value, given: cal
     retained = retained or name in m.profile.repeatable
     inputs = argument("inputs")
     limit = None
+    if kind == "backward" and inputs is not None:
+        leaves.retain(m, state, inputs)
     if inputs is not None and (kind == "grad" or inputs != NONE):
         limit = frozenset(library.nodes_in(m, state, inputs)) | library.leaves_behind(m, state, inputs)
     subject = site.arguments[0].value if isinstance(site, p.Call) and site.arguments else None

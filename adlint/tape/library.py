@@ -44,6 +44,11 @@ def is_tensorial(m: Machine, state: State, value: Value) -> bool:
     return isinstance(state.object(value), Tensor) or (isinstance(value, Leaves) and value.single)
 
 
+def is_tracked(state: State, value: Value) -> bool:
+    """Tell whether a value is an unknown that was told to require grad, and so is a tensor."""
+    return isinstance(value, Unknown) and ("tracked", value.key) in state.store
+
+
 def is_open(m: Machine, state: State, value: Value) -> bool:
     """Tell whether a value is the result of an unknown call, which may be no tensor at all."""
     thing = state.object(value)
@@ -240,6 +245,7 @@ def set_requires_grad(m: Machine, state: State, target: Value, flag: Value, site
     if not isinstance(flag, Const):
         on = m.decide(state, ("truth", key_of(flag))) if isinstance(flag, Unknown) else True
     if isinstance(thing, Tensor) and isinstance(target, Ref) and m.nodes[thing.node].kind != "leaf":
+        state.store[("retained", thing.node)] = True
         if on and m.nodes[thing.node].requires_grad is not True:
             made = m.node(state, "leaf", "tensor", (), False, site, True, cut="wrapped", behind=(thing.node,))
             state.store[target.id] = Tensor(made)

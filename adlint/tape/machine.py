@@ -277,7 +277,7 @@ class Machine:
 
     def note(self, state: State, fact: Fact) -> None:
         """Keep a fact, the definite one where it is noted on several paths."""
-        if state.muted or (state.crashed and fact.kind != "recorded-in-eval"):
+        if state.muted or (state.crashed and fact.kind not in ("recorded-in-eval", "leaf-updated")):
             return
         first = fact.causes[0].site if fact.causes else fact.event.calls
         key = (fact.kind, fact.event.site, first, fact.details[:1])

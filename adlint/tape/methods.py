@@ -12,6 +12,7 @@ from adlint.tape import (
     cuts,
     framework,
     hooks,
+    leaves,
     library,
     modes,
     retention,
@@ -185,6 +186,8 @@ def _tensor_method(m: Machine, state: State, receiver: Value, name: str, given: 
         if isinstance(receiver, Ref):
             made = m.node(state, "cut", "", (), False, site, False, cut="detach", behind=behind)
             state.store[receiver.id] = Tensor(made)
+        elif isinstance(receiver, Leaves) and not receiver.data:
+            library.set_requires_grad(m, state, receiver, FALSE, site)
         return receiver
     if role == "requires_grad_":
         library.set_requires_grad(m, state, receiver, given.get(0, "requires_grad") or Const(True), site)
@@ -192,7 +195,10 @@ def _tensor_method(m: Machine, state: State, receiver: Value, name: str, given: 
     if role in ("retain_grad", "plain"):
         if name in ("size", "dim", "numel", "ndim", "__len__"):
             return Unknown(("method", receiver, name, tuple(key_of(v) for v in given.positional)))
-        return m.unknown() if name != "retain_grad" else NONE
+        if role == "retain_grad":
+            leaves.retain(m, state, receiver)
+            return NONE
+        return m.unknown()
     if role == "register_hook":
         m.hooked = True
         return m.unknown()
@@ -216,8 +222,15 @@ def _tensor_method(m: Machine, state: State, receiver: Value, name: str, given: 
     return m.unknown()
 
 
+UNRECORDED = frozenset({"logical_and_", "logical_not_", "logical_or_", "logical_xor_"})
+"""What changes a tensor in place without being recorded, so that a leaf allows it."""
+
+
 def _in_place(m: Machine, state: State, receiver: Value, name: str, given: calls.Arguments, site: p.Node) -> Value:
     thing = state.object(receiver)
+    if name not in UNRECORDED:
+        subject = site.function.value if isinstance(site, p.Call) and isinstance(site.function, p.Attribute) else None
+        leaves.updated(m, state, receiver, given.values, site, subject)
     if isinstance(receiver, Leaves) or (isinstance(thing, Tensor) and m.nodes[thing.node].kind == "leaf"):
         updates.update_in_place(m, state, receiver, given.values, site)
         return receiver
@@ -226,7 +239,9 @@ def _in_place(m: Machine, state: State, receiver: Value, name: str, given: calls
             return receiver
         saves = m.profile.saves("Tensor." + name)
         parents = tuple(n for v in (receiver, *given.values) for n in library.nodes_in(m, state, v))
-        state.store[receiver.id] = Tensor(m.node(state, "operation", name, parents, saves, site))
+        changed = m.node(state, "operation", name, parents, saves, site)
+        leaves.moved(state, thing.node, changed)
+        state.store[receiver.id] = Tensor(changed)
     return receiver
 
 

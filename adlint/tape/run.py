@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from adlint import program as p
 from adlint.catalog import Profile
-from adlint.tape import attributes, calls, hooks, library, modes, retention, scopes, statements, verdicts
+from adlint.tape import attributes, calls, hooks, leaves, library, modes, retention, scopes, statements, verdicts
 from adlint.tape.facts import Fact, Facts
 from adlint.tape.graph import ancestors
 from adlint.tape.machine import FUEL, Exhausted, Machine, Stopped
@@ -150,6 +150,8 @@ def _call(
     for outcome in outcomes:
         retention.outlives(m, outcome.state, start)
         if outcome.value is not None:
+            for one in leaves.absent(outcome.state, outcome.value):
+                leaves.used(m, outcome.state, one, fails=False)
             library.escape(m, outcome.state, [outcome.value])
         if receiver is not None:
             library.escape(m, outcome.state, [receiver])

@@ -123,6 +123,14 @@ class Gradient:
 
 
 @dataclass(frozen=True, slots=True)
+class Absent:
+    """The `None` that stands in the gradient slot of a tensor that is no leaf; read at `site`."""
+
+    node: int
+    site: p.Node
+
+
+@dataclass(frozen=True, slots=True)
 class Super:
     receiver: Value
     owner: Ref
@@ -150,6 +158,7 @@ Value = Union[
     Partial,
     Leaves,
     Gradient,
+    Absent,
     Super,
     Scope,
 ]
