@@ -19,7 +19,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
 from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
@@ -261,6 +261,7 @@ class Profile:
     recurrent: tuple[str, ...]
     _same: frozenset[str]
     _views: frozenset[str]
+    _losses: re.Pattern[str]
     _known: dict[str, str] = field(default_factory=dict)
 
     def names(self, *roles: str) -> frozenset[str]:
@@ -341,6 +342,10 @@ class Profile:
     def views(self, operation: str) -> bool:
         """Whether the result of this operation certainly shares its argument's memory."""
         return self._short(operation) in self._views
+
+    def measures(self, operation: str) -> bool:
+        """Tell whether an operation, by its dotted name, makes a loss of outputs and targets."""
+        return self.role(operation) == "loss" or self._losses.match(operation) is not None
 
     def base(self, dotted: str) -> Base | None:
         """The known base class of that name, with what its framework does around its subclasses' methods."""
@@ -480,6 +485,7 @@ def read_profile(file: Traversable, parts: Iterable[Traversable] = ()) -> Profil
         recurrent=table.strings("recurrent"),
         _same=frozenset(table.strings("same")),
         _views=frozenset(table.strings("views")),
+        _losses=re.compile("|".join(translate(name) for name in table.strings("losses")) or "(?!)"),
     )
     if profile.id != file.name[:-5]:
         raise CatalogError(name, "id", f"is {profile.id!r}, the file says {file.name[:-5]!r}")

@@ -26,7 +26,7 @@ from adlint.source import Source
 ROUNDS = 10
 TOP = Position(1, 1)
 UNREADABLE, FAILED = "unreadable-source", "internal-error"
-WALKS, EVALUATES, TRAINS = ("backward", "grad"), ("eval",), ("train",)
+WALKS, EVALUATES, CLEARS, TRAINS = ("backward", "grad"), ("eval",), ("clear",), ("train",)
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def fix(
 def relevant(text: str, profiles: Iterable[Profile]) -> Profile | None:
     """Return the profile of the framework that a text imports most, if anything can be found in it.
 
-    Every finding needs a backward pass, or a network that is put in evaluation mode.
+    Every finding needs a backward pass or what usually goes with one, or a network that is put in evaluation mode.
     """
     best: tuple[int, Profile | None] = (0, None)
     for profile in profiles:
@@ -120,22 +120,22 @@ def relevant(text: str, profiles: Iterable[Profile]) -> Profile | None:
 @lru_cache(maxsize=64)
 def _hints(profile: Profile) -> tuple[list[str], list[str]]:
     """Return words and roots, of each of which every relevant text has one; both are cheap to look for."""
-    names = profile.names(*WALKS, *EVALUATES, *TRAINS), profile.roots
+    names = profile.names(*WALKS, *EVALUATES, *CLEARS, *TRAINS), profile.roots
     words, roots = ([w for w in some if not any(part != w and part in w for part in some)] for some in names)
     return words, roots
 
 
 @lru_cache(maxsize=64)
 def _uses(profile: Profile) -> re.Pattern[str]:
-    """Match a name that backpropagates, or a method that may end in evaluation mode, as `train(False)` does.
+    """Match a name that backpropagates, or a method that clears, or may end in evaluation mode, as `train(False)` does.
 
     Every alternative begins with a plain character, so that the rest of the text is skipped fast.
     """
-    walks, evaluates, trains = (
-        [re.escape(name) for name in sorted(profile.names(*roles))] for roles in (WALKS, EVALUATES, TRAINS)
+    walks, marks, trains = (
+        [re.escape(name) for name in sorted(profile.names(*roles))] for roles in (WALKS, (*EVALUATES, *CLEARS), TRAINS)
     )
     ways = [rf"{name}\b(?<!\w{name})" for name in walks]
-    ways += [rf"\.\s*{name}\b" for name in evaluates]
+    ways += [rf"\.\s*{name}\b" for name in marks]
     ways += [rf"\.\s*{name}\b(?!\s*\(\s*\))" for name in trains]
     return re.compile("|".join(ways) or "(?!)")
 

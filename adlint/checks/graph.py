@@ -101,6 +101,49 @@ def useless_retain(context: Context, rule: Rule) -> list[Diagnostic]:
     return found
 
 
+def dropped_loss(context: Context, rule: Rule) -> list[Diagnostic]:
+    """Report losses of a training loop that nothing backpropagates, where they cannot be meant as a measure."""
+    found = []
+    for fact in context.facts.of("unwalked-loss"):
+        site, step, details = fact.event.site, fact.causes[0], dict(fact.details)
+        statement = context.statement(site)
+        name = _assigned(context, statement)
+        bare_loss = isinstance(statement, p.Evaluate) and statement.value is site
+        several = details["apart"] and details["terms"] != 1 and details["trained"] and "loss" in name.lower()
+        if _conditional(context, statement) or not (bare_loss or (name and (details["idle"] or several))):
+            continue
+        key = "bare" if bare_loss else "empty" if details["idle"] else "default"
+        message = rule.messages[key].format(loss=name, line=context.line(step.site))
+        related = () if bare_loss else (context.related("this step is for its parameters", step.site),)
+        fix = None
+        if not bare_loss and details["apart"] and step.site in context.facts.training:
+            with suppress(CannotRewrite):
+                stepping = context.statement(step.site)
+                if context.in_block_of(site, stepping) is not None:
+                    edits = context.rewriter.insert_before(stepping, f"{name}.backward()")
+                    fix = context.fix(rule, edits, applicability=Applicability.DISPLAY)
+        found.append(context.diagnostic(rule, fact, site, message, related, fix))
+    return found
+
+
+def _assigned(context: Context, statement: p.Statement) -> str:
+    """Return what a statement assigns its value to, empty if that is no name or attribute."""
+    if not isinstance(statement, p.Assign) or len(statement.targets) != 1:
+        return ""
+    target = statement.targets[0]
+    return context.text(target) if isinstance(target, (p.Name, p.Attribute)) else ""
+
+
+def _conditional(context: Context, statement: p.Statement) -> bool:
+    """Tell whether a statement is run only on a condition within its loop or function."""
+    for node in context.above(statement):
+        if isinstance(node, (p.Loop, p.Function)):
+            return False
+        if isinstance(node, (p.Branch, p.Try, p.Match)):
+            return True
+    return False
+
+
 def _counts(context: Context, argument: p.Argument) -> bool:
     """Tell whether a retain flag is a comparison made on the spot, as `i < n - 1` is."""
     value = argument.value

@@ -54,6 +54,15 @@ class Pile:
 
 
 @dataclass(frozen=True, slots=True)
+class Stepping:
+    """A step in a loop: the leaves it is for, and those whose slots held nothing."""
+
+    event: Event
+    owned: frozenset[int]
+    idle: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """A forward that the program itself asks for: what the network owns, what it was handed, what it gave; `shared`
     if the same place serves another backward too."""
@@ -130,6 +139,9 @@ class Machine:
     batches: set[Key] = field(default_factory=set)
     readings: dict[Key, tuple[tuple[int, ...], p.Node]] = field(default_factory=dict)
     complete: bool = True
+    unfinished: bool = False
+    steppings: dict[Any, Stepping] = field(default_factory=dict)
+    handed: set[int] = field(default_factory=set)
     hooked: bool = False
     kept: dict[Event, frozenset[int]] = field(default_factory=dict)
     keeping: set[p.Node] = field(default_factory=set)

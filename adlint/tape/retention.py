@@ -31,7 +31,7 @@ def keep(m: Machine, state: State, event: Event, walk: Walk) -> None:
     m.keeping.add(event.site)
     for earlier, held in m.kept.items():
         again = earlier.site is event.site and earlier.turn != event.turn and _here(state, earlier, held)
-        if again and held & _behind(m, _held(state)):
+        if again and held & behind(m, _held(state)):
             uses.add(HELD)
     m.kept[event] = nodes
     state.store[("kept", 0)] = True
@@ -66,7 +66,7 @@ def handed(m: Machine, state: State, nodes: Iterable[int]) -> None:
     """Note that tensors are handed to unknown code, which may backpropagate them."""
     if ("kept", 0) not in state.store:
         return
-    for n in _behind(m, nodes):
+    for n in behind(m, nodes):
         first = state.store.get(("kept", n))
         if first is not None:
             m.uses[first.site].add(HELD)
@@ -145,6 +145,7 @@ def left(m: Machine, outcomes: Iterable[Outcome]) -> None:
     """Close a root. Where not all of it was seen, any graph may have been walked again; where paths were dropped, by
     another pass."""
     dropped = any(outcome.state.partial for outcome in outcomes)
+    m.unfinished = m.unfinished or not m.complete or dropped
     if not m.complete or (dropped and len(m.passing) > 1):
         for site in m.keeping:
             m.uses[site].add(UNSEEN)
@@ -164,7 +165,7 @@ def conclude(m: Machine) -> None:
         m.noted = {key: fact for key, fact in m.noted.items() if fact.kind != "piled-up"}
     if not m.kept:
         return
-    escaped = _behind(m, m.escaped)
+    escaped = behind(m, m.escaped)
     vain: dict[object, tuple[Event, bool]] = {}
     gone = set()
     for event, nodes in m.kept.items():
@@ -205,7 +206,7 @@ def _drawn(key: Key) -> bool:
     return isinstance(key, tuple) and key[:1] == ("foreign",)
 
 
-def _behind(m: Machine, nodes: Iterable[int]) -> set[int]:
+def behind(m: Machine, nodes: Iterable[int]) -> set[int]:
     """Return nodes with all their ancestors."""
     seen: set[int] = set()
     stack = [n for n in nodes if n in m.nodes]
@@ -253,4 +254,4 @@ def _held(state: State, start: int | None = None) -> set[int]:
     return found
 
 
-__all__ = ["applied", "conclude", "handed", "keep", "left", "outlives", "touched", "walked", "wiped"]
+__all__ = ["applied", "behind", "conclude", "handed", "keep", "left", "outlives", "touched", "walked", "wiped"]

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from adlint import program as p
 from adlint.catalog import Profile
-from adlint.tape import attributes, calls, hooks, leaves, library, modes, retention, scopes, statements, verdicts
+from adlint.tape import (
+    attributes,
+    calls,
+    dropped,
+    hooks,
+    leaves,
+    library,
+    modes,
+    retention,
+    scopes,
+    statements,
+    verdicts,
+)
 from adlint.tape.facts import Fact, Facts
 from adlint.tape.graph import ancestors
 from adlint.tape.machine import FUEL, Exhausted, Machine, Stopped
@@ -19,6 +31,7 @@ def run(program: p.Program, profile: Profile) -> Facts:
     for function in _uncalled(m, state):
         _root(m, state, function)
     retention.conclude(m)
+    dropped.conclude(m)
     m.facts.found = [*verdicts.settled(m, m.noted.values()), *verdicts.unapplied(m)]
     return m.facts
 

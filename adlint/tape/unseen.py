@@ -168,6 +168,7 @@ def unknown_call(m: Machine, state: State, callee: Value, given: calls.Arguments
     held = tuple(v for part in _bases(key) for v in state.store.get(("held", part), ()))
     library.havoc(m, state, [*(v for v in values if not library.is_tensorial(m, state, v)), *held])
     parents = [n for v in values for n in library.nodes_in(m, state, v)]
+    m.handed.update(parents)
     retention.handed(m, state, parents)
     for value in values:
         if isinstance(state.object(value), Module):

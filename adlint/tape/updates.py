@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import library, overwrites, passes, players, retention, slots
+from adlint.tape import dropped, library, overwrites, passes, players, retention, slots
 from adlint.tape.facts import Event, Fact, apart
 from adlint.tape.graph import Walk, ancestors
 from adlint.tape.ledger import counts
@@ -38,6 +38,8 @@ def step(m: Machine, state: State, optimizer: Value, site: p.Node, subject: p.No
     else:
         owned, exact = unclaimed(m, state), False
         m.ledger.blind = True
+    if exact:
+        dropped.stepped(m, state, owned, replace(event, moment=state.store[("stepped", 0)]))
     served: set[Event] = set()
     useful = not exact
     for one in owned:
@@ -244,6 +246,7 @@ def uncalled_clear(m: Machine, state: State, leaves: frozenset[int], site: p.Nod
 def assign_gradient(m: Machine, state: State, leaves: frozenset[int], value: Value, site: p.Node) -> None:
     """Run `p.grad = value`: None clears, another gradient is shared, anything else replaces."""
     if value != NONE:
+        retention.touched(m, state)
         overwrite(m, state, leaves, site)
     else:
         clear(m, state, leaves, site)

@@ -27,6 +27,7 @@ UNSETTLED = {
     "doubled": "",
     "piled-up": "",
     "kept-in-vain": "",
+    "unwalked-loss": "",
 }
 """What other paths tell of a fact of these kinds; of all others, whether the graph was freed there."""
 
