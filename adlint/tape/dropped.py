@@ -37,7 +37,8 @@ def stepped(m: Machine, state: State, owned: frozenset[int], event: Event) -> No
 
 def conclude(m: Machine) -> None:
     """Note the losses made in a turn of a training loop that nothing walks, with what tells how sure that is a slip."""
-    if m.unfinished or not m.steppings:
+    severed = any(fact.kind == "cut-backward" for fact in m.noted.values())
+    if m.unfinished or severed or not m.steppings:
         return
     lost = _lost(m)
     for loss in _losses(m):
