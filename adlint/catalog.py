@@ -253,6 +253,7 @@ class Profile:
     _methods: Mapping[str, Names]
     _parameterless: frozenset[str]
     _modal: tuple[tuple[str, Modal], ...]
+    _modeless: tuple[str, ...]
     _saves: Mapping[str, bool | None]
     _prefixes: tuple[str, ...]
     _identities: frozenset[str]
@@ -291,6 +292,10 @@ class Profile:
     def modal(self, dotted: str) -> Modal | None:
         """What makes instances of this library class behave differently in evaluation; None if nothing does."""
         return next((switch for pattern, switch in self._modal if _matches(pattern, dotted)), None)
+
+    def modeless(self, dotted: str) -> bool:
+        """Whether a library module that is not `modal` certainly does the same in evaluation."""
+        return self.role(dotted) == "loss" or any(_matches(pattern, dotted) for pattern in self._modeless)
 
     def saves(self, operation: str) -> bool | None:
         """Whether this operation's node keeps a tensor that the first backward frees; None if unknown or conditional.
@@ -477,6 +482,7 @@ def read_profile(file: Traversable, parts: Iterable[Traversable] = ()) -> Profil
         _methods=MappingProxyType(methods),
         _parameterless=frozenset(table.strings("parameterless")),
         _modal=tuple(_modal(table)),
+        _modeless=table.strings("modeless"),
         _saves=MappingProxyType(saves),
         _prefixes=table.strings("operation_prefixes"),
         _identities=frozenset(table.strings("identities")),

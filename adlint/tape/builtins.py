@@ -18,6 +18,7 @@ from adlint.tape.values import (
     Generator,
     Instance,
     Leaves,
+    Library,
     Linear,
     Module,
     Optimizer,
@@ -197,6 +198,22 @@ def _sum(m: Machine, state: State, given: tuple[Value, ...], site: p.Node) -> Va
 _TENSORS = ("torch.Tensor", "torch.FloatTensor", "torch.autograd.Variable")
 
 
+def _is_layer(m: Machine, state: State, thing: Module, name: str) -> Value:
+    """Tell whether a network is of a class of the framework; a class without documentation may be a base of it."""
+    names = [thing.cls] if isinstance(thing.cls, str) else attributes.library_bases(state, thing.cls)
+    unknown = isinstance(thing.cls, Ref) and attributes.unknown_bases(state, thing.cls)
+    last = {one.rpartition(".")[2].removeprefix("Lazy") for one in names}
+    short = name.rpartition(".")[2]
+    if short in last:
+        return TRUE
+    if unknown or not all(m.profile.modeless(one) for one in names) or short.endswith("Base") or short == "Module":
+        return Unknown(("isinstance", thing.leaf, name, tuple(names)))
+    if short.startswith("_"):
+        related = any(short.strip("_").removesuffix("Nd") in one for one in last)
+        return Unknown(("isinstance", name, tuple(names))) if not related else TRUE
+    return FALSE
+
+
 def _isinstance(m: Machine, state: State, value: Value, cls: Value) -> Value:
     name = getattr(cls, "name", "")
     thing = state.object(value)
@@ -224,4 +241,6 @@ def _isinstance(m: Machine, state: State, value: Value, cls: Value) -> Value:
         return Const(isinstance(thing, Module))
     elif isinstance(thing, (Instance, Module, Optimizer)) and isinstance(thing.cls, Ref) and isinstance(cls, Ref):
         return Const(any(c is state.object(cls) for c in attributes.lineage(state, thing.cls)))
+    elif isinstance(thing, Module) and isinstance(cls, Library) and m.profile.modeless(name):
+        return _is_layer(m, state, thing, name)
     return Unknown(("isinstance", key_of(value), key_of(cls)))

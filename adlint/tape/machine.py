@@ -248,7 +248,7 @@ class Machine:
         scope: p.Node | None = None
         if kind in ("operation", "part", "call"):
             tracked = tuple(dict.fromkeys(n for n in parents if self.tracks(state, n)))
-            if self.taint and (origins := frozenset(o for n in parents for o in self.taint.get(n, ()))):
+            if self.taint and (origins := frozenset(o for n in parents for o in self._origins(n))):
                 self.taint[identity] = origins
             if state.recording in ("off", "inference"):
                 kind, parents, requires_grad, behind = "cut", (), False, parents
@@ -276,6 +276,16 @@ class Machine:
             scope,
         )
         return identity
+
+    def _origins(self, node: int) -> frozenset[int]:
+        """Return the unrecorded forwards that a node's value comes from, a part of an unknown one from all of it."""
+        found = self.taint.get(node, frozenset[int]())
+        pending = [self.nodes[node].callee] if self.nodes[node].kind == "source" else []
+        while pending:
+            key = pending.pop()
+            found |= self.taint.get(Unknown(key), frozenset())
+            pending += [part for part in key if isinstance(part, tuple)] if isinstance(key, tuple) else []
+        return found
 
     def tracks(self, state: State, node: int) -> bool:
         """Tell whether a gradient may flow into a node on this path."""

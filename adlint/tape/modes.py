@@ -21,6 +21,7 @@ from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
     FALSE,
+    Builtin,
     Class,
     Const,
     Instance,
@@ -116,11 +117,21 @@ def of_unknown(m: Machine, state: State, base: Key, given: calls.Arguments, trai
         mode = None if _saved(flag) else expressions.decided(m, state, flag)
     event = _event(m, state, site) if flag is None or isinstance(flag, Const) else None
     base = unwrapped(m, base)
+    if mode is not False and base not in m.moded and not _is_path(base):
+        for net in m.moded:
+            state.store.pop(("evaluating", net), None)
     for net in (base, *(one for one in m.moded if one != base and library.inside(one, base))):
         if net == base or mode is not False:
             _know(state, net, mode)
         _switched(m, state, net, mode, event)
     m.moded.add(base)
+
+
+def _is_path(key: Key) -> bool:
+    """Tell whether a key is a name or an attribute of one; anything else may be a part of a network."""
+    while isinstance(key, tuple) and len(key) == 3 and key[0] == "attr":
+        key = key[1]
+    return not isinstance(key, tuple) or key[0] not in ("result", "item", "method", "element")
 
 
 def _know(state: State, net: Key, mode: bool | None) -> None:
@@ -200,7 +211,7 @@ def named(m: Machine, state: State, receiver: Value, name: str, site: p.Node) ->
     if role not in ("eval", "train"):
         return
     net, training = _net(m, state, receiver)
-    if net is None:
+    if net is None or (isinstance(receiver, Unknown) and net not in m.evidence):
         return
     if role == "train" and (training is not False or ("evaluating", net) not in state.store):
         return
@@ -233,14 +244,14 @@ def sensitive(m: Machine, state: State, module: Value, training: bool | None = N
     for member in library.members(state, module):
         thing = state.object(member)
         assert isinstance(thing, Module)
-        minds: bool | None = thing.modal or (isinstance(thing.cls, Ref) and _reads_mode(m, state, thing.cls))
+        minds = _reads_mode(m, state, thing.cls) if isinstance(thing.cls, Ref) else thing.modal
         if minds and (training is None or thing.training is training):
             return True
         opaque = opaque or minds is None or any(library.is_open(m, state, v) for v in thing.attributes.values())
     return None if opaque else False
 
 
-def cares(m: Machine, state: State, name: str, given: calls.Arguments) -> bool:
+def cares(m: Machine, state: State, name: str, given: calls.Arguments) -> bool | None:
     """Tell whether a library module behaves differently in evaluation, itself or by what it was given."""
     switch = m.profile.modal(name)
     if switch is not None:
@@ -248,7 +259,9 @@ def cares(m: Machine, state: State, name: str, given: calls.Arguments) -> bool:
             return True
         value = given.get(switch.position, switch.argument)
         return switch.default if value is None else not (isinstance(value, Const) and not value.value)
-    return any(bool(sensitive(m, state, v)) for v in given.values if isinstance(state.object(v), Module))
+    if any(sensitive(m, state, v) for v in given.values if isinstance(state.object(v), Module)):
+        return True
+    return False if m.profile.modeless(name) else None
 
 
 def _reads_mode(m: Machine, state: State, cls: Ref) -> bool | None:
@@ -396,6 +409,8 @@ def pass_on(m: Machine, state: State, function: Value, values: tuple[Value, ...]
     if isinstance(function, Method):
         values = (function.receiver, *values)
     found = frozenset[int]().union(*(m.taint.get(one, frozenset()) for v in values for one in _marks(m, state, v)))
+    if found and isinstance(function, Builtin) and function.name == "zip":
+        m.fed |= found
     if found:
         for one in _marks(m, state, result):
             m.taint[one] = m.taint.get(one, frozenset()) | found

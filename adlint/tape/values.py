@@ -180,7 +180,7 @@ class Module:
     """A network. `cls` is a class of the program (Ref) or a library name; `leaf` holds its own parameters.
 
     `training` is None while no mode was set. `children` are positional members (Sequential, ModuleList).
-    `modal` tells of a library module that it behaves differently in evaluation.
+    `modal` tells of a library module whether it behaves differently in evaluation, None if that is not known.
     """
 
     cls: Ref | str
@@ -189,7 +189,7 @@ class Module:
     children: tuple[Value, ...] = ()
     training: bool | None = True
     hooked: bool = False
-    modal: bool = False
+    modal: bool | None = False
 
 
 @dataclass(frozen=True, slots=True)
