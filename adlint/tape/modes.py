@@ -117,7 +117,7 @@ def of_unknown(m: Machine, state: State, base: Key, given: calls.Arguments, trai
         mode = None if _saved(flag) else expressions.decided(m, state, flag)
     event = _event(m, state, site) if flag is None or isinstance(flag, Const) else None
     base = unwrapped(m, base)
-    if mode is not False and base not in m.moded and not _is_path(base):
+    if (mode is not False or event is None) and not _is_path(base):
         for net in m.moded:
             state.store.pop(("evaluating", net), None)
     for net in (base, *(one for one in m.moded if one != base and library.inside(one, base))):
@@ -428,11 +428,12 @@ def _marks(m: Machine, state: State, value: Value) -> tuple[Key, ...]:
 def close(m: Machine, escaped: set[int]) -> None:
     """Note the evaluations in training mode: nothing that was computed there is trained with."""
     feeding = m.fed | frozenset(o for one in escaped for o in m.taint.get(one, ()))
-    for node, trial in m.trials.items():
+    training = {m.trials[node].forward.site for node in feeding if node in m.trials}
+    for trial in m.trials.values():
         marks = tuple(mark for mark, _ in trial.forward.turn)
         apart = any(mark not in m.training_loops for mark in marks)
         between = any(len(turn) > len(marks) and turn[: len(marks)] == marks for turn in m.training_turns)
-        if node in feeding or not (apart or between) or _opposed(m, trial.leaves):
+        if trial.forward.site in training or not (apart or between) or _opposed(m, trial.leaves):
             continue
         resumed = trial.forward.site in m.resumed
         m.note(State(), Fact("tried-in-training", trial.forward, (), True, details=(("resumed", resumed),)))
