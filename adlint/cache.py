@@ -1,7 +1,8 @@
 """What was found in a file, kept by the hash of its bytes, so that an unchanged project costs a look at each file.
 
-One JSON file for each set of settings, in `.adlint_cache`; all of them are dropped when adlint or its rules change. A
-cache that cannot be read or written is no error. Prints nothing.
+A result that looked into other files holds while they are the same and imports lead to them. One JSON file for each set
+of settings, in `.adlint_cache`; all of them are dropped when adlint or its rules change. A cache that cannot be read or
+written is no error. Prints nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from hashlib import blake2b
 from importlib import resources
@@ -21,6 +22,7 @@ from adlint import __version__
 from adlint.config import Settings
 from adlint.diagnostics import Applicability, Certainty, Diagnostic, Edit, Fix, Position, Related, Severity, Span
 from adlint.files import write_atomically
+from adlint.follow import Uses
 
 if sys.version_info >= (3, 11):
     from importlib.resources.abc import Traversable
@@ -28,6 +30,7 @@ elif TYPE_CHECKING:
     from importlib.abc import Traversable
 
 FOLDER = ".adlint_cache"
+Valid = Callable[[Uses], bool]
 _FRESH = 2_000_000_000
 
 
@@ -47,26 +50,34 @@ class Cache:
         self._keys: dict[int, tuple[Settings, str]] = {}
         self._changed: set[str] = set()
 
-    def unchanged(self, path: str, parsed: bool, settings: Settings) -> list[Diagnostic] | None:
+    def unchanged(self, path: str, parsed: bool, settings: Settings, valid: Valid) -> list[Diagnostic] | None:
         """Return what was found in a file if, by its size and times, it has not changed since."""
         entry = self._entry(path, parsed, settings)
         try:
-            if entry is None or entry["stat"] != _stat(path):
+            if entry is None or entry["stat"] != _stat(path) or not valid(_uses(entry)):
                 return None
         except OSError:
             return None
         return _load(entry["found"], path)
 
-    def known(self, path: str, parsed: bool, data: bytes, settings: Settings) -> list[Diagnostic] | None:
+    def known(self, path: str, parsed: bool, data: bytes, settings: Settings, valid: Valid) -> list[Diagnostic] | None:
         """Return what was found in a file if it has the same content."""
         entry = self._entry(path, parsed, settings)
-        if entry is None or entry["digest"] != digest(data):
+        if entry is None or entry["digest"] != digest(data) or not valid(_uses(entry)):
             return None
         found = _load(entry["found"], path)
-        self.store(path, parsed, data, settings, found)
+        self.store(path, parsed, data, settings, found, _uses(entry))
         return found
 
-    def store(self, path: str, parsed: bool, data: bytes, settings: Settings, found: Sequence[Diagnostic]) -> None:
+    def store(
+        self,
+        path: str,
+        parsed: bool,
+        data: bytes,
+        settings: Settings,
+        found: Sequence[Diagnostic],
+        uses: Uses | None = None,
+    ) -> None:
         """Keep what was found in a file; one that was changed just now may change again within the clock's tick."""
         key = self._key(settings)
         try:
@@ -76,6 +87,9 @@ class Cache:
         if len(data) != stat[0] or time.time_ns() - max(stat[1:]) < _FRESH:
             stat = []
         entry = {"stat": stat, "digest": digest(data), "parsed": parsed, "found": [_dump(item, path) for item in found]}
+        if uses:
+            entry["found_at"] = [[*asked, led] for asked, led in uses.found.items()]
+            entry["read"] = uses.read
         self._table(key)[os.path.abspath(path)] = entry
         self._changed.add(key)
 
@@ -161,9 +175,10 @@ def _dump(item: Diagnostic, path: str) -> list[Any]:
         item.certainty.value,
         None if item.filename == path else item.filename,
         _flat(item.span),
-        [[r.message, None if r.filename == path else r.filename, _flat(r.span)] for r in item.related],
+        [[r.message, None if r.filename == path else os.path.abspath(r.filename), _flat(r.span)] for r in item.related],
         fix and [fix.title, fix.applicability.value, [[_flat(e.span), e.content] for e in fix.edits]],
         item.url,
+        item.uncalled,
     ]
 
 
@@ -177,12 +192,24 @@ def _load(found: Iterable[list[Any]], path: str) -> list[Diagnostic]:
             certainty=Certainty(certainty),
             filename=filename or path,
             span=_span(span),
-            related=tuple(Related(text, other or path, _span(place)) for text, other, place in related),
+            related=tuple(Related(text, _shown(other, path), _span(place)) for text, other, place in related),
             fix=fix and _fix(*fix),
             url=url,
+            uncalled=uncalled,
         )
-        for code, name, message, severity, certainty, filename, span, related, fix, url in found
+        for code, name, message, severity, certainty, filename, span, related, fix, url, uncalled in found
     ]
+
+
+def _shown(other: str | None, path: str) -> str:
+    """Return the name of another file as it is written beside a path."""
+    if other is None:
+        return path
+    return other if os.path.isabs(path) else os.path.relpath(other)
+
+
+def _uses(entry: dict[str, Any]) -> Uses:
+    return Uses({(path, name): led for path, name, led in entry.get("found_at", ())}, entry.get("read", {}))
 
 
 def _fix(title: str, applicability: str, edits: Iterable[list[Any]]) -> Fix:

@@ -3,8 +3,8 @@
     lint(source, settings)               what is to be reported, in the order of the text
     fix(source, settings, unsafe=False)  the mended text, what was mended, what is left
 
-Reads no files, prints nothing. The front end is imported only for a text that needs it: one that names a framework and
-something of its autograd.
+Both take a resolver, which says where imports lead; by default they lead nowhere. Reads no files, prints nothing. The
+front end is imported only for a text that needs it: one that names a framework and something of its autograd.
 """
 
 from __future__ import annotations
@@ -16,12 +16,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from adlint import fixes, suppressions
 from adlint.catalog import Profile, load
 from adlint.config import Settings
 from adlint.diagnostics import Certainty, Diagnostic, Position, Span
 from adlint.source import Source
+
+if TYPE_CHECKING:
+    from adlint.tape.resolver import Resolver
 
 ROUNDS = 10
 TOP = Position(1, 1)
@@ -50,12 +54,18 @@ class _Examination:
         return any(item.name in (UNREADABLE, FAILED) for item in self.shown)
 
 
-def lint(source: Source, settings: Settings | None = None, *, always_parse: bool = False) -> list[Diagnostic]:
+def lint(
+    source: Source,
+    settings: Settings | None = None,
+    *,
+    always_parse: bool = False,
+    resolver: Resolver | None = None,
+) -> list[Diagnostic]:
     """Return the findings of one file, in the order of the text.
 
     A text without autograd is not parsed, so its syntax errors go unseen, unless `always_parse` asks for them.
     """
-    return _examine(source, settings or Settings(), always_parse).shown
+    return _examine(source, settings or Settings(), always_parse, resolver).shown
 
 
 def skim(source: Source, settings: Settings) -> list[Diagnostic]:
@@ -70,6 +80,7 @@ def fix(
     *,
     always_parse: bool = False,
     excused: Callable[[Diagnostic], bool] | None = None,
+    resolver: Resolver | None = None,
 ) -> FixResult:
     """Apply safe (and, if asked, unsafe) fixes until nothing changes; findings that are `excused` stay as they are.
 
@@ -77,7 +88,7 @@ def fix(
     that leaves a text that does not parse, is withdrawn.
     """
     settings = settings or Settings()
-    now = _examine(source, settings, always_parse)
+    now = _examine(source, settings, always_parse, resolver)
     applied: list[Diagnostic] = []
     refused: set[tuple[str, Span]] = set()
     for _ in range(ROUNDS):
@@ -86,11 +97,11 @@ def fix(
         chosen = _chosen(source, candidates)
         if not chosen:
             break
-        made, after = _try(source, now, chosen, settings)
+        made, after = _try(source, now, chosen, settings, resolver)
         if after is None:
             made = []
             for diagnostic in chosen:
-                _, attempt = _try(source, now, [*made, diagnostic], settings)
+                _, attempt = _try(source, now, [*made, diagnostic], settings, resolver)
                 if attempt is not None:
                     made, after = [*made, diagnostic], attempt
                 elif not made:
@@ -175,11 +186,11 @@ def _plain(name: str, filename: str, problem: str, position: Position) -> Diagno
     )
 
 
-def _examine(source: Source, settings: Settings, always_parse: bool) -> _Examination:
+def _examine(source: Source, settings: Settings, always_parse: bool, resolver: Resolver | None) -> _Examination:
     profile = None
     try:
         profile = relevant(source.text, settings.profiles.values())
-        found = _analyse(source, profile) if profile else []
+        found = _analyse(source, profile, resolver) if profile else []
         if not profile and always_parse and (error := _syntax_error(source)):
             found = [error]
     except Exception as error:
@@ -204,14 +215,15 @@ def _order(item: Diagnostic) -> tuple[Span, str, str]:
     return item.span, item.code, item.message
 
 
-def _analyse(source: Source, profile: Profile) -> list[Diagnostic]:
+def _analyse(source: Source, profile: Profile, resolver: Resolver | None) -> list[Diagnostic]:
     from adlint.checks import check
     from adlint.lower import CannotRead, in_deep_stack, lower
+    from adlint.tape.resolver import NOTHING
     from adlint.tape.run import run
 
     def analyse() -> list[Diagnostic]:
         program = lower(source.text, source.filename)
-        found = check(run(program, profile), program, source, load(), profile)
+        found = check(run(program, profile, resolver or NOTHING), program, source, load(), profile)
         return [replace(d, fix=None) if d.fix and not source.admits(d.fix.edits) else d for d in found]
 
     try:
@@ -259,14 +271,18 @@ def _chosen(source: Source, candidates: Sequence[Diagnostic]) -> list[Diagnostic
 
 
 def _try(
-    source: Source, before: _Examination, chosen: Sequence[Diagnostic], settings: Settings
+    source: Source,
+    before: _Examination,
+    chosen: Sequence[Diagnostic],
+    settings: Settings,
+    resolver: Resolver | None,
 ) -> tuple[list[Diagnostic], tuple[Source, _Examination] | None]:
     """Apply some fixes and lint again; no result if one of them has to be withdrawn."""
     made = [item.fix for item in chosen if item.fix]
     mended = source.with_text(fixes.apply(source, made))
     if mended.text == source.text or _syntax_error(mended):
         return [], None
-    after = _examine(mended, settings, always_parse=False)
+    after = _examine(mended, settings, False, resolver)
     if after.broken:
         return [], None
     had = Counter(item.name for item in before.sure)

@@ -50,7 +50,7 @@ def lower(text: str, filename: str) -> ir.Program:
 def _lower(text: str, filename: str, deep: bool) -> ir.Program:
     module = _parse(text, filename)
     body = _Lowering().statements(module.body)
-    return ir.Program(filename, body, Positions(module, Source(filename, text), deep), handle=module)
+    return ir.Program(filename, body, Positions(module, Source(filename, text), deep), module, text)
 
 
 def _parse(text: str, filename: str) -> cst.Module:

@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 
+from adlint.follow import project_of
+
 CALL = re.compile(rb"(?<!def )\b([A-Za-z_]\w*)[ \t]*\(")
 IMPORT = re.compile(rb"(?:^[ \t]*\"?|\\n)[ \t]*(?:from|import)[ \t]+([^\n#\\]+)", re.MULTILINE)
 WORD = re.compile(rb"[A-Za-z_]\w*")
-MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg", "adlint.toml")
 SKIPPED = {"node_modules", "__pycache__", "build", "dist", "site-packages"}
 MOST = 4_000
 
@@ -33,17 +34,6 @@ def called_elsewhere(filename: str, name: str, top: str) -> bool:
         return True
     calls, imports = index
     return bool((calls.get(name.encode(), set()) & imports.get(module.encode(), set())) - {here})
-
-
-@lru_cache(maxsize=256)
-def project_of(path: str, top: str) -> str:
-    """Return the folder of the project that a file belongs to."""
-    folder = os.path.dirname(path)
-    while folder != os.path.dirname(folder):
-        if any(os.path.exists(os.path.join(folder, marker)) for marker in MARKERS):
-            return folder
-        folder = os.path.dirname(folder)
-    return os.path.abspath(top)
 
 
 @lru_cache(maxsize=8)

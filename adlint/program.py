@@ -386,6 +386,7 @@ class Program:
     body: tuple[Statement, ...]
     span: Callable[[Node], Span]
     handle: Any = None
+    text: str = ""
 
 
 def children(node: Node) -> Iterator[Node]:

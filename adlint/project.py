@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from typing import TypeVar
 
 from adlint import fixes, linter
@@ -22,6 +23,7 @@ from adlint.config import Settings
 from adlint.diagnostics import Diagnostic
 from adlint.discovery import File, Findings
 from adlint.files import write_atomically
+from adlint.follow import Follower, Project, Uses, holds
 from adlint.mentions import called_elsewhere
 from adlint.source import Source, Unreadable
 
@@ -60,14 +62,17 @@ class _Task:
     parse: bool = False
     unsafe: bool = False
     top: str = ""
+    run: int = 0
 
 
 def lint(found: Findings, cache: Cache | None = None) -> dict[str, list[Diagnostic]]:
     """Lint files; return what was found, by path, in the order of the files."""
     results: dict[str, list[Diagnostic]] = {file.path: [] for file in found.files}
+    top, run = _top(found.files), next(_runs)
     waiting: list[tuple[File, bytes, _Task]] = []
     for file in found.files:
-        known = cache.unchanged(file.path, file.explicit, file.settings) if cache else None
+        valid = partial(_valid, _Task(Source(file.path, ""), file.settings, top=top, run=run))
+        known = cache.unchanged(file.path, file.explicit, file.settings, valid) if cache else None
         if known is not None:
             results[file.path] = known
             continue
@@ -77,7 +82,7 @@ def lint(found: Findings, cache: Cache | None = None) -> dict[str, list[Diagnost
         except OSError as error:
             results[file.path] = [linter.unreadable(file.path, f"cannot be read: {error.strerror}")]
             continue
-        known = cache.known(file.path, file.explicit, data, file.settings) if cache else None
+        known = cache.known(file.path, file.explicit, data, file.settings, valid) if cache else None
         if known is not None:
             results[file.path] = known
             continue
@@ -86,7 +91,7 @@ def lint(found: Findings, cache: Cache | None = None) -> dict[str, list[Diagnost
         except Unreadable as error:
             results[file.path] = [linter.unreadable(file.path, error.message, error.position)]
             continue
-        task = _Task(source, file.settings, parse=file.explicit)
+        task = _Task(source, file.settings, parse=file.explicit, top=top, run=run)
         if file.explicit or linter.relevant(source.text, file.settings.profiles.values()):
             waiting.append((file, data, task))
             continue
@@ -98,12 +103,11 @@ def lint(found: Findings, cache: Cache | None = None) -> dict[str, list[Diagnost
         if isinstance(outcome, BaseException):
             results[file.path] = [linter.failed(task.source.filename, outcome)]
             continue
-        results[file.path] = outcome
-        if cache and not any(item.name == linter.FAILED for item in outcome):
-            cache.store(file.path, file.explicit, data, file.settings, outcome)
+        results[file.path], uses = outcome
+        if cache and not any(item.name == linter.FAILED for item in results[file.path]):
+            cache.store(file.path, file.explicit, data, file.settings, results[file.path], uses)
     if cache:
         cache.save()
-    top = _top(found.files)
     for path, items in results.items():
         if any(item.uncalled for item in items):
             results[path] = [item for item in items if not _excused(top, item)]
@@ -125,11 +129,11 @@ def _excused(top: str, item: Diagnostic) -> bool:
 def fix(files: Sequence[File], results: dict[str, list[Diagnostic]], *, unsafe: bool) -> Iterator[Fixed]:
     """Mend the files that have a finding with a fix; write nothing."""
     tasks = []
-    top = _top(files)
+    top, run = _top(files), next(_runs)
     for file in files:
         if any(fixes.applicable(item, unsafe) for item in results[file.path]):
             try:
-                tasks.append(_Task(Source.read(file.path), file.settings, unsafe=unsafe, top=top))
+                tasks.append(_Task(Source.read(file.path), file.settings, unsafe=unsafe, top=top, run=run))
             except (OSError, Unreadable):
                 continue
     for task, outcome in zip(tasks, _run(_fix, tasks), strict=True):
@@ -153,12 +157,32 @@ def write(fixed: Fixed) -> None:
     write_atomically(path, data)
 
 
-def _lint(task: _Task) -> list[Diagnostic]:
-    return linter.lint(task.source, task.settings, always_parse=task.parse)
+def _lint(task: _Task) -> tuple[list[Diagnostic], Uses]:
+    follower = Follower(_project(task), task.source.filename)
+    return linter.lint(task.source, task.settings, always_parse=task.parse, resolver=follower), follower.uses
 
 
 def _fix(task: _Task) -> linter.FixResult:
-    return linter.fix(task.source, task.settings, task.unsafe, excused=partial(_excused, task.top))
+    follower = Follower(_project(task), task.source.filename)
+    return linter.fix(task.source, task.settings, task.unsafe, excused=partial(_excused, task.top), resolver=follower)
+
+
+_runs = count(1)
+_projects: dict[tuple[int, str, tuple[str, ...]], Project] = {}
+
+
+def _project(task: _Task) -> Project:
+    """Return what this process knows of the project's files, from this run alone."""
+    key = (task.run, task.top, task.settings.frameworks)
+    if key not in _projects:
+        for old in [other for other in _projects if other[0] != task.run]:
+            del _projects[old]
+        _projects[key] = Project(task.top, task.settings.profiles.values())
+    return _projects[key]
+
+
+def _valid(task: _Task, uses: Uses) -> bool:
+    return holds(_project(task), uses)
 
 
 def _run(function: Callable[[_Task], T], tasks: Sequence[_Task]) -> list[T | BaseException]:

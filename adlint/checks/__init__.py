@@ -2,25 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Set
+from dataclasses import replace
+
 from adlint.catalog import Catalog, Profile
 from adlint.checks import graph, scope, slots
 from adlint.checks.context import Context
 from adlint.diagnostics import Diagnostic
-from adlint.program import Program
-from adlint.rewrite import Rewriter
+from adlint.program import Node, Program, walk_all
+from adlint.rewrite import Rewriter, Sealed
 from adlint.source import Source
-from adlint.tape.facts import Facts
+from adlint.tape.facts import Event, Fact, Facts
 
 FAMILIES = {"graph": graph, "slots": slots, "scope": scope}
 
 
 def check(facts: Facts, program: Program, source: Source, catalog: Catalog, profile: Profile) -> list[Diagnostic]:
-    """Return what all rules report of a program, in the order of the text, possible findings included."""
-    if not facts.found:
-        return []
-    context = Context(program, facts, profile, Rewriter(source.text, program), source)
+    """Return what all rules report of a program, in the order of the text, possible findings included.
+
+    What happened in another file is reported there. Where a cause lies in another file, the finding has no fix.
+    """
+    near, far = facts.found, list[Fact]()
+    others: tuple[Program, ...] = ()
+    if near and facts.others:
+        own = set(walk_all(program.body))
+        here = [fact for fact in facts.found if _is_in(fact.event, own)]
+        near = [fact for fact in here if all(_is_in(event, own) for event in _events(fact))]
+        far = [fact for fact in here if fact not in near]
+        others = facts.others if far or not all(own.issuperset(_nodes(fact)) for fact in near) else ()
+    found: list[Diagnostic] = []
+    for some, rewriter in ((near, Rewriter(source.text, program)), (far, Sealed(source.text, program))):
+        if some:
+            known = {(d.name, d.span) for d in found}
+            context = Context(program, replace(facts, found=some), profile, rewriter, source, others)
+            reported = [d for d in _report(context, catalog) if d.filename == program.filename]
+            found += [d for d in reported if (d.name, d.span) not in known]
+    return sorted(found, key=lambda d: (d.span, d.code))
+
+
+def _report(context: Context, catalog: Catalog) -> list[Diagnostic]:
     found: list[Diagnostic] = []
     for rule in catalog.rules.values():
         if rule.family in FAMILIES:
             found += getattr(FAMILIES[rule.family], rule.name.replace("-", "_"))(context, rule)
-    return sorted(found, key=lambda d: (d.span, d.code))
+    return found
+
+
+def _is_in(event: Event, nodes: Set[Node]) -> bool:
+    return event.site in nodes and (event.subject is None or event.subject in nodes)
+
+
+def _events(fact: Fact) -> list[Event]:
+    return [fact.event, *fact.causes, *(value for _, value in fact.details if isinstance(value, Event))]
+
+
+def _nodes(fact: Fact) -> Iterator[Node]:
+    """Yield the nodes that a fact refers to beside its events."""
+    for event in _events(fact):
+        yield from event.calls
+    if fact.shared is not None:
+        yield fact.shared
+    yield from (value for _, value in fact.details if isinstance(value, Node))

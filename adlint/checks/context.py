@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
 from adlint import program as p
 from adlint.catalog import Profile, Rule
@@ -17,31 +18,49 @@ URL = "https://adlint.readthedocs.io/rules/"
 
 @dataclass(slots=True)
 class Context:
-    """One file being checked."""
+    """One file being checked, and the others that its facts involve."""
 
     program: p.Program
     facts: Facts
     profile: Profile
     rewriter: Rewriter
     source: Source
+    others: tuple[p.Program, ...] = ()
     parents: dict[p.Node, p.Node] = field(default_factory=dict)
+    homes: dict[p.Node, p.Program] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for top in self.program.body:
-            for node in p.walk(top):
-                for child in p.children(node):
-                    self.parents[child] = node
+        for program in (self.program, *self.others):
+            for top in program.body:
+                for node in p.walk(top):
+                    if self.others:
+                        self.homes[node] = program
+                    for child in p.children(node):
+                        self.parents[child] = node
+
+    def home(self, node: p.Node) -> p.Program:
+        """Return the program that a node is a part of."""
+        return self.homes.get(node, self.program)
 
     def text(self, node: p.Node | None) -> str:
         """Return the source of a node on one line."""
-        return "" if node is None else " ".join(self.rewriter.text_of(node).split())
+        if node is None:
+            return ""
+        if self.others:
+            home = self.home(node)
+            return " ".join(Source(home.filename, home.text).slice(home.span(node)).split())
+        return " ".join(self.rewriter.text_of(node).split())
 
     def row(self, node: p.Node) -> int:
         """Return the line of the text that a node begins on."""
-        return self.program.span(node).start.line
+        return self.home(node).span(node).start.line
 
     def line(self, node: p.Node) -> str:
-        """Return the number of the line that a node begins on, for messages: in a notebook with that of its cell."""
+        """Return the number of the line that a node begins on, for messages: in a notebook with that of its cell, in
+        another file with that file's name."""
+        home = self.home(node)
+        if home is not self.program:
+            return f"{home.span(node).start.line} of `{PurePath(home.filename).name}`"
         cell, place = self.source.place(self.program.span(node).start)
         return str(place.line) if cell is None else f"{place.line} of cell {cell}"
 
@@ -66,7 +85,7 @@ class Context:
         """Return the block of statements that a statement stands in."""
         parent = self.parents.get(statement)
         if parent is None:
-            return self.program.body
+            return self.home(statement).body
         for name in ("body", "then", "orelse", "final"):
             held = getattr(parent, name, ())
             if isinstance(held, tuple) and statement in held:
@@ -84,7 +103,8 @@ class Context:
         return block[block.index(first) + 1 : block.index(second)]
 
     def related(self, message: str, node: p.Node) -> Related:
-        return Related(message, self.program.filename, self.program.span(node))
+        home = self.home(node)
+        return Related(message, home.filename, home.span(node))
 
     def fix(
         self,
@@ -112,14 +132,15 @@ class Context:
     ) -> Diagnostic:
         """Return the report of a fact."""
         certainty = Certainty.DEFINITE if fact.definite else Certainty.POSSIBLE
+        home = self.home(site)
         return Diagnostic(
             rule.id,
             rule.name,
             message,
             rule.severity,
             certainty,
-            self.program.filename,
-            self.program.span(site),
+            home.filename,
+            home.span(site),
             related,
             fix,
             f"{URL}{rule.name}",

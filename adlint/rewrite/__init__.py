@@ -343,7 +343,10 @@ class Rewriter:
     def _offsets(self, handle: Any) -> tuple[int, int]:
         if not self._places.exact:
             raise CannotRewrite("the tree does not account for every character of the file")
-        return self._places.offsets(handle)
+        try:
+            return self._places.offsets(handle)
+        except KeyError:
+            raise CannotRewrite("the node is of another file") from None
 
     def _edit(self, start: int, end: int, content: str) -> Edit:
         return Edit(self._source.span(start, end), content)
@@ -410,6 +413,16 @@ class Rewriter:
             levels, odd = divmod(len(line) - len(bare), 4)
             lines.append(f"{indentation}{unit * levels}{' ' * odd}{bare}" if bare else "")
         return newline.join(lines) + newline
+
+
+class Sealed(Rewriter):
+    """Makes no edits, for findings that involve other files."""
+
+    def text_of(self, node: ir.Node) -> str:
+        raise CannotRewrite("the finding involves another file")
+
+    def _offsets(self, handle: Any) -> tuple[int, int]:
+        raise CannotRewrite("the finding involves another file")
 
 
 def _suites(node: Any) -> Iterator[Any]:

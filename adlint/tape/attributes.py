@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from adlint import program as p
 from adlint.catalog import Base
-from adlint.tape import calls, expressions, leaves, library, retention, updates
+from adlint.tape import calls, expressions, imports, leaves, library, retention, updates
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -21,6 +21,7 @@ from adlint.tape.values import (
     Counter,
     Generator,
     Gradient,
+    Imported,
     Instance,
     Leaves,
     Library,
@@ -53,6 +54,9 @@ def read(m: Machine, state: State, value: Value, name: str, site: p.Node) -> Val
         return _of_unknown(m, state, value, name)
     if isinstance(value, Library):
         return Library(f"{value.name}.{name}")
+    if isinstance(value, Imported):
+        member = imports.member(m, state, value, name)
+        return Library(f"{value.dotted}.{name}") if member is None else member
     if isinstance(value, Leaves):
         return _of_leaves(m, state, value, name, site)
     if isinstance(value, Gradient):

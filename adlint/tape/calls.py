@@ -159,7 +159,14 @@ def enter(m: Machine, state: State, closure: Closure, given: Arguments, site: p.
     frame = _bind(m, state, closure, given)
     if isinstance(node, p.Function) and node.is_generator:
         return m.allocate(state, Generator(closure, frame))
-    outcome: Outcome = m.branch(lambda: _run(m, state.fork(), closure, frame, since, site))
+
+    def run() -> list[Outcome]:
+        return _run(m, state.fork(), closure, frame, since, site)
+
+    outcome: Outcome | None = m.branch(run if closure.frame >= 0 or m.is_abroad else lambda: m.travel(run))
+    if outcome is None:
+        library.havoc(m, state, given.values)
+        return unseen.opaque(m, state, closure, given, site)
     state.become(outcome.state.fork())
     if outcome.kind == "raise" or outcome.value is None:
         raise Stopped
@@ -325,12 +332,12 @@ def super_of(m: Machine, state: State, given: tuple[Value, ...]) -> Value:
     receiver: Value | None = given[1] if len(given) == 2 else None
     frame: int | None = state.frame
     while frame is not None and (owner is None or receiver is None):
-        owner = owner or state.store.get((frame, "__class__"))
+        owner = owner or state.get((frame, "__class__"))
         if receiver is None and owner is not None and state.functions:
             node = next((f for f in reversed(state.functions) if isinstance(f, p.Function) and f.parameters), None)
             if node is not None:
                 receiver = state.store.get((frame, node.parameters[0].name))
-        frame = state.store.get(("parent", frame))
+        frame = state.get(("parent", frame))
     if isinstance(owner, Ref) and receiver is not None:
         return Super(receiver, owner)
     return m.unknown("super")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from adlint import program as p
-from adlint.tape import attributes, calls, comprehensions, containers, leaves, library, scopes, updates
+from adlint.tape import attributes, calls, comprehensions, containers, imports, leaves, library, scopes, updates
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -21,6 +21,7 @@ from adlint.tape.values import (
     Const,
     Generator,
     Gradient,
+    Imported,
     Key,
     Leaves,
     Library,
@@ -45,35 +46,47 @@ def evaluate(m: Machine, state: State, expression: p.Expression) -> Value:
 
 def lookup(m: Machine, state: State, name: str) -> Value:
     """Return what a name stands for, searching the frames outwards."""
-    frame: int | None = state.frame
-    store = state.store
-    kind = store.get(("outer", frame, name))
+    frame: int = state.frame
+    get = state.get
+    kind = get(("outer", frame, name))
     if kind == "global":
-        frame = 0
+        frame = imports.module(state)
     elif kind == "nonlocal":
-        frame = store.get(("parent", frame))
-    while frame is not None:
-        found: Value | None = store.get((frame, name))
+        frame = get(("parent", frame))
+    while True:
+        found: Value | None = get((frame, name))
         if found is not None:
             return found
-        frame = store.get(("parent", frame))
-        while frame is not None and frame != 0 and store.get(("class", frame)):
-            frame = store.get(("parent", frame))
+        outer = get(("parent", frame))
+        while outer is not None and get(("class", outer)):
+            outer = get(("parent", outer))
+        if outer is None:
+            return _unbound(m, state, frame, name)
+        frame = outer
+
+
+def _unbound(m: Machine, state: State, module: int, name: str) -> Value:
+    """Return what a name stands for that no frame binds, the last of them the global frame of a module."""
     if name == "__name__":
-        return Const("__main__")
+        return Const("__main__" if module == 0 else "")
     if name in BUILTINS:
         return Builtin(name)
     if name in m.profile.roots:
         return Library(name)
-    star = store.get((0, "*"))
-    if isinstance(star, Library):
-        return Library(f"{star.name}.{name}")
-    return Unknown(("name", name))
+    stars = state.get((module, "*"))
+    if isinstance(stars, Tuple):
+        found = imports.of_stars(m, state, module, name)
+        if found is not None:
+            return found
+        last = stars.items[-1]
+        return Library(f"{last.dotted if isinstance(last, Imported) else last.name}.{name}")  # type: ignore[union-attr]
+    return Unknown(("name", name) if module == 0 else ("name", name, module))
 
 
 def _name(m: Machine, state: State, e: p.Expression) -> Value:
     assert isinstance(e, p.Name)
-    return lookup(m, state, e.id)
+    found = lookup(m, state, e.id)
+    return imports.value(m, state, found, e) if isinstance(found, Imported) and found.names else found
 
 
 def _constant(m: Machine, state: State, e: p.Expression) -> Value:
@@ -481,11 +494,11 @@ def store(m: Machine, state: State, target: p.Expression, value: Value) -> None:
     """Assign a value to a name, attribute, item or pattern of these."""
     if isinstance(target, p.Name):
         kind = state.store.get(("outer", state.frame, target.id))
-        frame: int | None = 0 if kind == "global" else state.frame
+        frame: int | None = imports.module(state) if kind == "global" else state.frame
         if kind == "nonlocal":
-            frame = state.store.get(("parent", state.frame))
+            frame = state.get(("parent", state.frame))
             while frame is not None and (frame, target.id) not in state.store:
-                frame = state.store.get(("parent", frame))
+                frame = state.get(("parent", frame))
         state.store[(frame or 0 if kind else state.frame, target.id)] = value
     elif isinstance(target, p.Attribute):
         attributes.write(m, state, evaluate(m, state, target.value), target.attr, value, target)

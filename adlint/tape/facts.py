@@ -69,6 +69,8 @@ class Facts:
     """The loops by the marks of their runs, as in an event's turn."""
     passes: set[p.Node] = field(default_factory=set)
     """The backwards that went through at least once."""
+    others: tuple[p.Program, ...] = ()
+    """The other programs that were entered: events may lie in them."""
 
     def loop_between(self, first: Event, second: Event) -> p.Node | None:
         """Return the loop that turned between two events, if one did."""

@@ -317,7 +317,7 @@ def reachable(m: Machine, state: State, values: Iterable[Value]) -> list[Value]:
             stack += [value.function, *value.arguments, *(v for _, v in value.keywords)]
         elif isinstance(value, Closure):
             stack += [
-                v for key, v in state.store.items() if type(key) is tuple and key[0] == value.frame and value.frame
+                v for key, v in state.store.items() if type(key) is tuple and key[0] == value.frame and value.frame > 0
             ]
         elif isinstance(value, Method):
             stack.append(value.receiver)

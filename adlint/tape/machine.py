@@ -15,6 +15,7 @@ from adlint.catalog import Profile
 from adlint.tape.facts import Event, Fact, Facts
 from adlint.tape.graph import Node
 from adlint.tape.ledger import Ledger
+from adlint.tape.resolver import NOTHING, Resolver
 from adlint.tape.state import Outcome, State, Store
 from adlint.tape.values import Closure, Key, Linear, Object, Ref, Unknown, Value
 
@@ -22,6 +23,7 @@ N = TypeVar("N", bound=p.Node)
 T = TypeVar("T")
 
 FUEL = 10_000
+ABROAD, ABROAD_AT_ONCE = 10_000, 3_000
 ROOM = 4
 WAYS = 24
 DEPTH = 24
@@ -107,6 +109,8 @@ class Machine:
     entered: set[p.Node] = field(default_factory=set)
     walked: set[int] = field(default_factory=set)
     escaped: set[int] = field(default_factory=set)
+    wraps: set[int] = field(default_factory=set)
+    """Results of unknown calls that were handed a network or optimizer, and may give it back in another coat."""
     recorded: dict[int, tuple[Event, frozenset[int]]] = field(default_factory=dict)
     forwards: list[tuple[p.Node, frozenset[int]]] = field(default_factory=list)
     runs: dict[int, Any] = field(default_factory=dict)
@@ -155,6 +159,15 @@ class Machine:
     stored: dict[int, set[p.Node]] = field(default_factory=dict)
     ledger: Ledger = field(default_factory=Ledger)
     scaled: dict[int, Key] = field(default_factory=dict)
+    resolver: Resolver = NOTHING
+    frames: dict[str, int | None] = field(default_factory=dict)
+    """The global frame of each file that was asked for, None where there is none: 0 for this one, others below."""
+    paths: dict[int, str] = field(default_factory=dict)
+    programs: list[p.Program] = field(default_factory=list)
+    base: dict[Any, Any] = field(default_factory=dict)
+    following: list[tuple[str, str]] = field(default_factory=list)
+    abroad: int = ABROAD
+    is_abroad: bool = False
 
     def fresh(self) -> int:
         """Return a new identity, the same one when a path is replayed."""
@@ -209,6 +222,24 @@ class Machine:
         finally:
             self.trail, self.position = outer, position
         return outcomes
+
+    def refuel(self) -> None:
+        """Begin a root."""
+        self.fuel, self.abroad, self.complete = FUEL, ABROAD, True
+
+    def travel(self, compute: Callable[[], list[Any]]) -> list[Any]:
+        """Compute options in another file, on a budget of its own; the only one is None where that is used up."""
+        fuel, given = self.fuel, min(self.abroad, ABROAD_AT_ONCE)
+        if given <= 0:
+            return [None]
+        self.fuel, self.is_abroad = given, True
+        try:
+            return compute()
+        except Exhausted:
+            return [None]
+        finally:
+            self.abroad -= given - max(self.fuel, 0)
+            self.fuel, self.is_abroad = fuel, False
 
     def burn(self) -> None:
         """Use up one unit of the budget."""

@@ -270,6 +270,8 @@ def _stale_tensors(m: Machine, node: int, first: Event, walk: Walk) -> bool:
     if record.kind in ("call", "part"):
         if node in first.object and node == walk.nodes[0]:
             return True
+        if record.kind == "part" and _origin(m, node) in m.wraps:
+            return False
         if (
             record.kind == "call"
             and record.callee not in m.evidence
@@ -284,9 +286,16 @@ def _stale_tensors(m: Machine, node: int, first: Event, walk: Walk) -> bool:
 def _named(key: Key) -> str:
     """Return the name of the attribute, parameter or global that an unknown was read from."""
     match key:
-        case ("attr", _, str(name)) | ("name", str(name)) | (str(name), int()):
+        case ("attr", _, str(name)) | ("name", str(name), *_) | (str(name), int()):
             return name
     return ""
+
+
+def _origin(m: Machine, node: int) -> int:
+    """Return the call that gave what a node is a part of."""
+    while m.nodes[node].kind == "part" and m.nodes[node].parents:
+        node = m.nodes[node].parents[0]
+    return node
 
 
 def _direct(m: Machine, child: int, node: int) -> bool:

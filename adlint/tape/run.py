@@ -19,25 +19,29 @@ from adlint.tape import (
 )
 from adlint.tape.facts import Fact, Facts
 from adlint.tape.graph import ancestors
-from adlint.tape.machine import FUEL, Exhausted, Machine, Stopped
+from adlint.tape.machine import Exhausted, Machine, Stopped
+from adlint.tape.resolver import NOTHING, Resolver
 from adlint.tape.state import State
 from adlint.tape.values import Class, Closure, Ref, Value
 
 
-def run(program: p.Program, profile: Profile) -> Facts:
-    """Return the facts of a program under a framework."""
-    m = Machine(program, profile)
+def run(program: p.Program, profile: Profile, resolver: Resolver = NOTHING) -> Facts:
+    """Return the facts of a program under a framework; imports lead where the resolver says."""
+    m = Machine(program, profile, resolver=resolver)
+    here = resolver.identity(program.filename)
+    m.frames[here], m.paths[0] = 0, here
     state = _module(m)
     for function in _uncalled(m, state):
         _root(m, state, function)
     retention.conclude(m)
     dropped.conclude(m)
     m.facts.found = [*verdicts.settled(m, m.noted.values()), *verdicts.unapplied(m)]
+    m.facts.others = tuple(m.programs)
     return m.facts
 
 
 def _module(m: Machine) -> State:
-    state = State()
+    state = State(base=m.base)
     m.counter = 1
     try:
         outcomes = statements.block(m, state.fork(), m.program.body)
@@ -51,7 +55,7 @@ def _module(m: Machine) -> State:
     _dropped(m, ended)
     if ended:
         return ended[0]
-    m.fuel = FUEL
+    m.refuel()
     definitions = tuple(s for s in m.program.body if isinstance(s, (p.Import, p.Function, p.Class, p.Assign)))
     try:
         return statements.block(m, state.fork(), definitions)[0].state
@@ -92,7 +96,7 @@ def _root(m: Machine, state: State, value: Value) -> None:
     pending = [v for v in methods if v.node not in m.entered and isinstance(v.node, p.Function)]
     if not pending:
         return
-    m.fuel = FUEL
+    m.refuel()
     made = _construct(m, state.fork(), value, thing)
     if made is None:
         return
@@ -125,8 +129,7 @@ def _repeat(m: Machine, state: State, instance: Ref) -> None:
     repeated = hooks.repeated(m, state, instance)
     if not repeated:
         return
-    m.fuel = FUEL
-    m.complete = True
+    m.refuel()
     try:
         for outcome in hooks.run(m, state, instance, repeated):
             library.escape(m, outcome.state, [instance])
@@ -144,8 +147,7 @@ def _call(
     owner: Class | None = None,
 ) -> None:
     """Run a function that nobody in the program calls, with arguments of which nothing is known."""
-    m.fuel = FUEL
-    m.complete = True
+    m.refuel()
     name, start = node.name, m.counter
     if owner is not None and isinstance(receiver, Ref):
         bases = [m.profile.base(b) for b in attributes.library_bases(state, receiver_class(state, receiver))]

@@ -71,7 +71,11 @@ def written(left: Store, right: Store) -> Iterator[Any]:
 
 @dataclass(slots=True)
 class State:
-    """The mutable state of one path; `fork` before going two ways. `partial`: a path beside it was dropped."""
+    """The mutable state of one path; `fork` before going two ways. `partial`: a path beside it was dropped.
+
+    `base` holds what modules of the project define that were imported: one dictionary for all paths, read where
+    `store` has no entry.
+    """
 
     store: Store = field(default_factory=Store)
     decisions: dict[Key, bool] = field(default_factory=dict)
@@ -89,6 +93,7 @@ class State:
     crashed: bool = False
     partial: bool = False
     statement: p.Statement | None = None
+    base: dict[Any, Any] = field(default_factory=dict)
 
     def fork(self) -> State:
         """Return an independent copy."""
@@ -109,6 +114,7 @@ class State:
             self.crashed,
             self.partial,
             self.statement,
+            self.base,
         )
 
     def become(self, other: State) -> None:
@@ -120,9 +126,17 @@ class State:
         self.entry = other.entry
         self.statement, self.partial = other.statement, other.partial
 
+    def get(self, key: Any) -> Any:
+        """Return a name, a frame's parent or the like, also from imported modules."""
+        found = self.store.get(key)
+        return self.base.get(key) if found is None else found
+
     def object(self, value: Value) -> Object | None:
         """Return the heap object behind a reference, or None for any other value."""
-        return self.store.get(value.id) if isinstance(value, Ref) else None
+        if not isinstance(value, Ref):
+            return None
+        found: Object | None = self.store.get(value.id)
+        return self.base.get(value.id) if found is None else found
 
     def slot(self, leaf: int) -> Slot:
         found: Slot = self.store.get(("slot", leaf), CLEAN)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import calls, containers, expressions, library, scopes
+from adlint.tape import calls, containers, expressions, imports, library, scopes
 from adlint.tape.machine import ROOM, LoopRun, Machine, Stopped
 from adlint.tape.state import Outcome, State, Store, join, written
 from adlint.tape.values import (
@@ -96,9 +96,9 @@ def _import(m: Machine, state: State, statement: p.Statement) -> None:
     assert isinstance(statement, p.Import)
     for name, dotted in statement.bindings:
         if name != "*":
-            state.store[(state.frame, name)] = Library(dotted)
+            state.store[(state.frame, name)] = imports.bound(m, state, dotted)
         else:
-            state.store[(state.frame, "*")] = Library(dotted)
+            imports.add_star(m, state, dotted)
 
 
 def _scope(m: Machine, state: State, statement: p.Statement) -> None:
@@ -147,7 +147,7 @@ def _function(m: Machine, state: State, statement: p.Statement) -> None:
     defaults = tuple(
         None if q.default is None else expressions.evaluate(m, state, q.default) for q in statement.parameters
     )
-    value: Value = Closure(statement, state.frame, defaults, state.store.get(("class", state.frame)))
+    value: Value = Closure(statement, state.frame, defaults, state.get(("class", state.frame)))
     for decorator in reversed(statement.decorators):
         value = calls.decorate(m, state, decorator, value)
     state.store[(state.frame, statement.name)] = value

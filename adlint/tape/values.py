@@ -85,6 +85,15 @@ class Library:
 
 
 @dataclass(frozen=True, slots=True)
+class Imported:
+    """A module of the project (no names), or what is known under names in it; `dotted` is how the import spells it."""
+
+    path: str
+    names: tuple[str, ...]
+    dotted: str
+
+
+@dataclass(frozen=True, slots=True)
 class Method:
     """A method of a value that the program does not define itself."""
 
@@ -153,6 +162,7 @@ Value = Union[
     Closure,
     Bound,
     Library,
+    Imported,
     Method,
     Builtin,
     Partial,
@@ -265,4 +275,4 @@ def key_of(value: Value) -> Key:
 
 def is_plain(value: Value) -> bool:
     """Tell whether a value means nothing to the tape."""
-    return isinstance(value, (Const, Unknown, Linear, Library, Builtin))
+    return isinstance(value, (Const, Unknown, Linear, Library, Imported, Builtin))
