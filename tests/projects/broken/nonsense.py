@@ -1,0 +1,4 @@
+import torch
+
+def train(net, optimizer:
+    optimizer.zero_grad(
