@@ -173,3 +173,38 @@ def test_a_fix_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (2, True) == (done.return_value, "cannot be written: Permission denied" in done.stderr)
     assert ["a.py"] == os.listdir(tmp_path)
     assert BAD == (tmp_path / "a.py").read_bytes()
+
+
+def test_containers_that_hold_themselves() -> None:
+    """Takes a list or dict that is an element of itself for one, wherever a value is looked into."""
+    text = """\
+import copy
+import torch
+from torch import nn
+
+model = nn.Linear(2, 1)
+table = {}
+table["self"] = table
+values = [model.weight]
+values.append(values)
+values.append((values, 1))
+optimizer = torch.optim.SGD(values, lr=0.1)
+
+
+def run(network):
+    network.eval()
+    for value in values:
+        output = network(value)
+    torch.autograd.grad(output, values)
+    torch.stack([table, values])
+    print(sum(copy.deepcopy(values)), copy.deepcopy(table))
+    for key, value in table.items():
+        optimizer.step(value)
+    nn.Sequential(*values)
+    nn.ModuleList(values)
+
+
+run(model)
+run(table)
+"""
+    assert linter.FAILED not in {item.name for item in linter.lint(Source("case.py", text))}

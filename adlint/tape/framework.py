@@ -12,6 +12,7 @@ from adlint.tape import (
     builtins,
     calls,
     containers,
+    copies,
     cuts,
     expressions,
     leaves,
@@ -106,8 +107,16 @@ def _is_self(key: Key) -> bool:
     return not isinstance(key, tuple)
 
 
-def parameters_given(m: Machine, state: State, value: Value) -> frozenset[int] | None:
-    """Return the leaves that an optimizer is built with; None if some of them are not known."""
+def parameters_given(
+    m: Machine, state: State, value: Value, inside: frozenset[Value] = frozenset()
+) -> frozenset[int] | None:
+    """Return the leaves that an optimizer is built with; None if some of them are not known.
+
+    `inside` are the containers around the value, one of which may hold itself.
+    """
+    if value in inside:
+        return None
+    inside |= {value}
     thing = state.object(value)
     if isinstance(value, Leaves):
         return value.leaves
@@ -117,17 +126,17 @@ def parameters_given(m: Machine, state: State, value: Value) -> frozenset[int] |
         return frozenset({thing.node}) if m.nodes[thing.node].kind == "leaf" else None
     if isinstance(thing, (Sequence, Counter)) or isinstance(value, Tuple):
         parts = value.items if isinstance(value, Tuple) else thing.items if isinstance(thing, Sequence) else thing.parts  # type: ignore[union-attr]
-        return _all(m, state, parts)
+        return _all(m, state, parts, inside)
     if isinstance(thing, Table):
         held = [v for k, v in thing.items if k == Const("params")]
-        return _all(m, state, tuple(held) if held else tuple(v for _, v in thing.items))
+        return _all(m, state, tuple(held) if held else tuple(v for _, v in thing.items), inside)
     return None
 
 
-def _all(m: Machine, state: State, parts: tuple[Value, ...]) -> frozenset[int] | None:
+def _all(m: Machine, state: State, parts: tuple[Value, ...], inside: frozenset[Value]) -> frozenset[int] | None:
     found: frozenset[int] = frozenset()
     for one in parts:
-        leaves = parameters_given(m, state, one)
+        leaves = parameters_given(m, state, one, inside)
         if leaves is None:
             return None
         found |= leaves
@@ -292,53 +301,7 @@ def _parallel(m: Machine, state: State, name: str, given: calls.Arguments, site:
 def _copy(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
     if not given.positional:
         return m.unknown()
-    return duplicate(m, state, given.positional[0], {}, site, deep=not name.endswith("copy.copy"))
-
-
-def duplicate(m: Machine, state: State, value: Value, done: dict[Value, Value], site: p.Node, deep: bool) -> Value:
-    """Return a deep copy: modules and leaves anew, graphs cut."""
-    if value in done:
-        return done[value]
-    thing = state.object(value)
-    if isinstance(thing, Module) and isinstance(value, Ref):
-        leaf = None if thing.leaf is None else _twin(m, state, thing.leaf, site)
-        result = m.allocate(state, thing)
-        done[value] = result
-        members = {k: duplicate(m, state, v, done, site, deep) for k, v in thing.attributes.items()}
-        children = tuple(duplicate(m, state, v, done, site, deep) for v in thing.children)
-        state.store[result.id] = replace(thing, leaf=leaf, attributes=members, children=children)
-        return result
-    if isinstance(thing, Tensor):
-        if m.nodes[thing.node].kind == "leaf":
-            result = library.tensor(m, state, _twin(m, state, thing.node, site))
-        else:
-            result = library.cut(m, state, site)
-        done[value] = result
-        return result
-    if isinstance(thing, (Instance,)) and isinstance(value, Ref) and deep:
-        result = m.allocate(state, thing)
-        done[value] = result
-        members = {k: duplicate(m, state, v, done, site, deep) for k, v in thing.attributes.items()}
-        state.store[result.id] = replace(thing, attributes=members)
-        return result
-    if isinstance(thing, Sequence):
-        return m.allocate(
-            state, replace(thing, items=tuple(duplicate(m, state, v, done, site, deep) for v in thing.items))
-        )
-    if isinstance(thing, Table):
-        return m.allocate(
-            state, replace(thing, items=tuple((k, duplicate(m, state, v, done, site, deep)) for k, v in thing.items))
-        )
-    if isinstance(value, Unknown):
-        return Unknown(("copy", value.key, m.fresh()))
-    return value
-
-
-def _twin(m: Machine, state: State, leaf: int, site: p.Node) -> int:
-    twin = m.node(state, "leaf", m.nodes[leaf].operation, (), False, site, True)
-    if state.frozen(leaf):
-        state.store[("frozen", twin)] = True
-    return twin
+    return copies.duplicate(m, state, given.positional[0], {}, site, deep=not name.endswith("copy.copy"))
 
 
 def owned(m: Machine, state: State, given: calls.Arguments) -> frozenset[int] | None:
@@ -583,12 +546,3 @@ _SPECIAL: dict[str, Callable[[Machine, State, calls.Arguments, p.Node], Value]] 
     "torch.is_grad_enabled": lambda m, state, given, site: _recording(state),
     "dataclasses.field": lambda m, state, given, site: m.unknown("field"),
 }
-
-
-# ---------------------------------------------------------------- methods
-
-
-# ---------------------------------------------------------------- forwards
-
-
-# ---------------------------------------------------------------- unknown code

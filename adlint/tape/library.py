@@ -161,8 +161,11 @@ def gradient(m: Machine, state: State, leaves: frozenset[int]) -> Gradient:
     return Gradient(leaves)
 
 
-def leaves_behind(m: Machine, state: State, value: Value) -> frozenset[int]:
-    """Return the leaves that a value is, or is made of: a parameter, a module, an optimizer, an unknown."""
+def leaves_behind(m: Machine, state: State, value: Value, inside: frozenset[Value] = frozenset()) -> frozenset[int]:
+    """Return the leaves that a value is, or is made of: a parameter, a module, an optimizer, an unknown.
+
+    `inside` are the containers around the value; one that holds itself adds nothing.
+    """
     thing = state.object(value)
     if isinstance(value, Leaves):
         return value.leaves
@@ -174,13 +177,16 @@ def leaves_behind(m: Machine, state: State, value: Value) -> frozenset[int]:
         return thing.leaves or frozenset()
     if isinstance(value, Unknown):
         return frozenset({leaf_of(m, value.key)})
+    parts: Iterable[Value] = ()
     if isinstance(value, Tuple):
-        return frozenset().union(*(leaves_behind(m, state, v) for v in value.items))
-    if isinstance(thing, Sequence):
-        return frozenset().union(*(leaves_behind(m, state, v) for v in thing.items))
-    if isinstance(thing, Table):
-        return frozenset().union(*(leaves_behind(m, state, v) for _, v in thing.items))
-    return frozenset()
+        parts = value.items
+    elif isinstance(thing, Sequence):
+        parts = thing.items
+    elif isinstance(thing, Table):
+        parts = [v for _, v in thing.items]
+    if value in inside:
+        return frozenset()
+    return frozenset().union(*(leaves_behind(m, state, v, inside | {value}) for v in parts))
 
 
 def module_leaves(m: Machine, state: State, value: Value, seen: frozenset[Value] = frozenset()) -> frozenset[int]:
