@@ -13,15 +13,17 @@ from adlint.tape.machine import Entry
 
 
 def carriers(context: Context, fact: Fact) -> tuple[Holder, ...]:
-    """Return the fewest places that hold what a loop carries, names that a turn reads before it sets them first."""
+    """Return the fewest places that hold what a loop carries, first the names that a turn reads before it sets them; a
+    name that it does not mention may be a global of a function that it calls."""
     details = dict(fact.details)
     loop, found = details.get("loop"), details.get("holders", ())
     if not isinstance(loop, p.Loop) or not isinstance(found, tuple):
         return ()
-    read = [h for h in found if h.path or _reads_first(loop.body, h.name) is True]
+    order = {h: _reads_first(loop.body, h.name) for h in found}
+    read = [h for h in found if h.path or order[h] is not False]
     chosen: list[Holder] = []
     covered: set[int] = set()
-    for holder in sorted(read, key=lambda h: (bool(h.appended), len(h.path))):
+    for holder in sorted(read, key=lambda h: (bool(h.appended), order[h] is None, len(h.path))):
         if not holder.nodes <= covered:
             chosen.append(holder)
             covered |= holder.nodes
