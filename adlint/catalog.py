@@ -242,6 +242,7 @@ class Profile:
     terms: Mapping[str, str]
     consume: str
     retain_argument: str
+    lenient: tuple[str, ...]
     implied_retain: tuple[str, ...]
     backward_parameters: Mapping[str, tuple[str, ...]]
     repeatable: frozenset[str]
@@ -471,6 +472,7 @@ def read_profile(file: Traversable, parts: Iterable[Traversable] = ()) -> Profil
         terms=MappingProxyType(table.texts("terms", required=True)),
         consume=consume,
         retain_argument=table.text("retain_argument", default=""),
+        lenient=table.strings("lenient"),
         implied_retain=table.strings("implied_retain"),
         backward_parameters=MappingProxyType(_positions(table)),
         repeatable=frozenset(table.strings("repeatable")),

@@ -23,7 +23,9 @@ IDS = {
     "AD101": "double-backward",
     "AD102": "shared-backward",
     "AD201": "missing-zero-grad",
+    "AD204": "discarded-grad",
     "AD205": "non-leaf-grad",
+    "AD207": "inactive-grad",
     "AD208": "foreign-grad",
     "AD301": "eval-without-no-grad",
     "AD309": "inplace-on-leaf",
@@ -119,6 +121,7 @@ def test_examples_are_marked(rule: Rule) -> None:
 FAILS = {
     "backward-without-graph": "does not require grad",
     "carried-graph": "second time",
+    "inactive-grad": "does not require grad",
     "non-leaf-grad": "NoneType",
     "inplace-on-leaf": "leaf Variable that requires grad",
     "double-backward": "second time",

@@ -26,6 +26,7 @@ RAISES = {
     "shared-backward": (FREED,),
     "non-leaf-grad": ("'NoneType'", "can't optimize a non-leaf Tensor"),
     "inplace-on-leaf": ("leaf Variable that requires grad",),
+    "inactive-grad": ("appears to not have been used in the graph", "does not require grad"),
 }
 """Rules whose programs raise one of these; where nothing was saved, the result is twice that of the fixed program."""
 
@@ -44,6 +45,7 @@ DIFFERS = {
     "missing-step",
     "missing-train-mode",
     "missing-zero-grad",
+    "discarded-grad",
 }
 """Rules whose programs run through with another result than the fixed one."""
 

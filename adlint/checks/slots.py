@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from adlint import program as p
 from adlint.catalog import Rule
-from adlint.checks import leaves, placing
+from adlint.checks import functional, leaves, placing
 from adlint.checks.context import Applicability, CannotRewrite, Context, Event, Fix, visible
 from adlint.diagnostics import Diagnostic
 from adlint.tape.facts import Fact
@@ -221,6 +221,35 @@ def non_leaf_grad(context: Context, rule: Rule) -> list[Diagnostic]:
         related = (context.related("the operation that makes it", made),)
         fix = leaves.as_leaf(context, rule, fact, made)
         found.append(context.diagnostic(rule, fact, read, message, related, fix))
+    return found
+
+
+def discarded_grad(context: Context, rule: Rule) -> list[Diagnostic]:
+    """Report gradients, and parameters updated with them, that are computed as a result which nobody keeps."""
+    found = []
+    for fact in context.facts.of("gradient-dropped"):
+        message = rule.message.format(line=context.line(fact.causes[0].site))
+        related = (context.related("this step finds nothing to apply", fact.causes[0].site),)
+        fix = functional.as_backward(context, rule, fact)
+        found.append(context.diagnostic(rule, fact, fact.event.site, message, related, fix))
+    for fact in context.facts.of("update-dropped"):
+        message = rule.messages["update"].format(call=functional.callee(context, fact.event.site))
+        found.append(context.diagnostic(rule, fact, fact.event.site, message, (), functional.kept(context, rule, fact)))
+    return found
+
+
+def inactive_grad(context: Context, rule: Rule) -> list[Diagnostic]:
+    """Report a functional gradient for an input that certainly has none."""
+    found = []
+    for fact in [*context.facts.of("untracked-input"), *context.facts.of("unused-input")]:
+        made = dict(fact.details)["made"]
+        key = "default" if fact.kind == "unused-input" else "untracked"
+        if not isinstance(made, p.Node):
+            continue
+        message = rule.messages[key].format(line=context.line(made))
+        related = (context.related("the input is made here", made),)
+        fix = functional.activated(context, rule, fact, made)
+        found.append(context.diagnostic(rule, fact, fact.event.site, message, related, fix))
     return found
 
 

@@ -311,6 +311,7 @@ def _item(m: Machine, state: State, value: Value, thing: Table, key: Value) -> V
     if not heavy:
         return Unknown(("item", value, key_of(key)))
     library.any_of(m, state, heavy)
+    m.guessed.update(n for item in heavy for n in library.nodes_in(m, state, item, sources=False))
     return heavy[-1]
 
 

@@ -15,6 +15,7 @@ from adlint.tape import (
     copies,
     cuts,
     expressions,
+    functional,
     leaves,
     library,
     methods,
@@ -266,7 +267,7 @@ def _variable(m: Machine, state: State, name: str, given: calls.Arguments, site:
 
 
 def _module(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
-    leaf = None if m.profile.parameterless(name) else m.node(state, "leaf", "parameters", (), False, site, True)
+    leaf = None if m.profile.parameterless(name) else m.node(state, "leaf", "layer", (), False, site, True)
     return m.allocate(state, Module(name, leaf, modal=modes.cares(m, state, name, given)))
 
 
@@ -334,29 +335,6 @@ def _backward(m: Machine, state: State, name: str, given: calls.Arguments, site:
     if root is not None:
         walk(m, state, "backward", name, root, given, site)
     return NONE
-
-
-def _grad(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
-    root, inputs = given.get(0, "outputs"), given.get(1, "inputs")
-    if root is None:
-        return m.unknown()
-    walk(m, state, "grad", name, root, given, site)
-    create = given.get(None, "create_graph")
-    kept = isinstance(create, Const) and bool(create.value)
-    if create is not None and not isinstance(create, Const):
-        kept = True
-    node = (
-        m.node(state, "operation", "torch.autograd.grad", library.nodes_in(m, state, root), True, site)
-        if kept
-        else None
-    )
-    result = library.tensor(m, state, node) if node is not None else library.cut(m, state, site)
-    count = None if inputs is None else containers.items(m, state, inputs)
-    if count is not None and len(count) <= 8 and not isinstance(inputs, Leaves):
-        return Tuple((result,) * len(count))
-    if inputs is not None and library.is_tensorial(m, state, inputs):
-        return Tuple((result,))
-    return m.allocate(state, Sequence("tuple", (result,), True))
 
 
 def walk(m: Machine, state: State, kind: str, name: str, root: Value, given: calls.Arguments, site: p.Node) -> None:
@@ -470,7 +448,7 @@ _FUNCTIONS: dict[str, Callable[[Machine, State, str, calls.Arguments, p.Node], V
     "fabric": _made("fabric"),
     "metric": _made("metric"),
     "backward": _backward,
-    "grad": _grad,
+    "grad": lambda m, state, name, given, site: functional.grad(m, state, name, given, site),
     "clip": _clip,
     "init": _init,
     "checkpoint": _checkpoint,

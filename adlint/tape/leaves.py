@@ -166,6 +166,7 @@ def updated(
     m: Machine, state: State, target: Value, values: Iterable[Value], site: p.Node, subject: p.Node | None
 ) -> None:
     """Look at an in-place update while recording: of a leaf that requires grad, or a view of one, it raises."""
+    m.changes += 1
     if state.recording != "on" or not recorded_for_sure(m, state):
         return
     if state.crashed and ("raised", "update") not in state.store:

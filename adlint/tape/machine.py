@@ -154,6 +154,8 @@ class Machine:
     piles: dict[tuple[Event, Event], Pile] = field(default_factory=dict)
     twins: dict[int, tuple[int, ...]] = field(default_factory=dict)
     named: dict[str, int] = field(default_factory=dict)
+    changes: int = 0
+    guessed: set[int] = field(default_factory=set)
     loops: dict[int, LoopRun] = field(default_factory=dict)
     entries: list[Entry] = field(default_factory=list)
     stored: dict[int, set[p.Node]] = field(default_factory=dict)

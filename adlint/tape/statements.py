@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import calls, containers, expressions, imports, library, scopes
+from adlint.tape import calls, containers, expressions, functional, imports, library, scopes
 from adlint.tape.machine import ROOM, LoopRun, Machine, Stopped
 from adlint.tape.state import Outcome, State, Store, join, written
 from adlint.tape.values import (
@@ -80,10 +80,9 @@ def _augment(m: Machine, state: State, statement: p.Statement) -> None:
     expressions.augment(m, state, statement)
 
 
-def _evaluate(m: Machine, state: State, statement: p.Statement) -> None:
+def _evaluate(m: Machine, state: State, statement: p.Statement) -> list[Outcome]:
     assert isinstance(statement, p.Evaluate)
-    value = expressions.evaluate(m, state, statement.value)
-    calls.discarded(m, state, statement, value)
+    return functional.evaluated(m, state, statement)
 
 
 def _delete(m: Machine, state: State, statement: p.Statement) -> None:
@@ -578,7 +577,7 @@ def _try(m: Machine, state: State, statement: p.Statement) -> list[Outcome]:
 _RUN: dict[type, Callable[..., list[Outcome]]] = {
     p.Assign: _simple(_assign),
     p.Augment: _simple(_augment),
-    p.Evaluate: _simple(_evaluate),
+    p.Evaluate: _evaluate,
     p.Delete: _simple(_delete),
     p.Import: _simple(_import),
     p.Scope: _simple(_scope),

@@ -131,6 +131,7 @@ def opaque(m: Machine, state: State, callee: Value, given: calls.Arguments, site
 def foreign_call(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
     """Call a library that has nothing to do with training: it reads what it is given, and may keep it."""
     heavy = tuple(v for v in given.values if not isinstance(v, (Const, Unknown)))
+    m.changes += bool(heavy)
     iterates = name.startswith("tqdm") and given.positional
     if iterates:
         return given.positional[0]
@@ -165,6 +166,7 @@ def unknown_call(m: Machine, state: State, callee: Value, given: calls.Arguments
         if result is not None:
             return result
     values = given.values
+    m.changes += 1
     held = tuple(v for part in _bases(key) for v in state.store.get(("held", part), ()))
     library.havoc(m, state, [*(v for v in values if not library.is_tensorial(m, state, v)), *held])
     parents = [n for v in values for n in library.nodes_in(m, state, v)]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import dropped, library, overwrites, passes, players, retention, slots
+from adlint.tape import dropped, functional, library, overwrites, passes, players, retention, slots
 from adlint.tape.facts import Event, Fact, apart
 from adlint.tape.graph import Walk, ancestors
 from adlint.tape.ledger import counts
@@ -53,6 +53,8 @@ def step(m: Machine, state: State, optimizer: Value, site: p.Node, subject: p.No
         for other in aliased or ():
             _apply(m, state, other, event, key_of(optimizer), exact, aliased=True)
     m.ledger.stepped(event, useful)
+    if not useful:
+        functional.stepped(m, state, event, owned)
     if exact:
         overwrites.overwrite(m, state, (one for one in owned if state.slot(one).status == "applied"), event)
         _mark_foreign(m, state, owned, served, event)
