@@ -202,7 +202,8 @@ def passes_over(m: Machine, state: State, roots: tuple[int, ...], event: Event) 
         ("made", cause.site if leaf else None),
         ("leaves", leaves),
     )
-    m.note(state, Fact("cut-backward", event, (), not state.partial, None, details=details))
+    sure = not state.partial or first.id in m.unconditional
+    m.note(state, Fact("cut-backward", event, (), sure, None, details=details))
     if not leaf:
         state.crashed = True
     return True

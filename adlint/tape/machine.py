@@ -140,6 +140,7 @@ class Machine:
     yielding: list[Callable[[State, Value], Value]] = field(default_factory=list)
     told: dict[tuple[Callable[[Any], Any], p.Node], Any] = field(default_factory=dict)
     alive: set[tuple[Any, ...]] = field(default_factory=set)
+    unconditional: set[int] = field(default_factory=set)
     batches: set[Key] = field(default_factory=set)
     readings: dict[Key, tuple[tuple[int, ...], p.Node]] = field(default_factory=dict)
     complete: bool = True
@@ -293,6 +294,8 @@ class Machine:
                     requires_grad = True
                 elif kind != "call" and not tracked:
                     kind, requires_grad, cut = "cut", False, "derived"
+        if cut and not state.guards:
+            self.unconditional.add(identity)
         self.nodes[identity] = Node(
             identity,
             kind,
