@@ -257,13 +257,13 @@ class Profile:
     _modeless: tuple[str, ...]
     _saves: Mapping[str, bool | None]
     _prefixes: tuple[str, ...]
-    _identities: frozenset[str]
     _rewraps: frozenset[str]
     _keeps: Mapping[str, str]
     recurrent: tuple[str, ...]
     _same: frozenset[str]
     _views: frozenset[str]
     _losses: re.Pattern[str]
+    _operands: frozenset[str]
     _known: dict[str, str] = field(default_factory=dict)
 
     def names(self, *roles: str) -> frozenset[str]:
@@ -311,9 +311,9 @@ class Profile:
             return self._saves[name]
         return self._saves.get(name[:-1]) if name.endswith("_") else None
 
-    def is_identity(self, operation: str) -> bool:
-        """Whether this operation may return its argument itself, graph and all, even where nothing is recorded."""
-        return operation.rpartition(".")[2] in self._identities
+    def saves_operands(self, operation: str) -> bool:
+        """Whether this operation certainly keeps the tensors that it is given, if any of its operands is tracked."""
+        return operation.rpartition(".")[2] in self._operands
 
     def rewraps(self, factory: str) -> bool:
         """Whether this factory makes a new tensor of the values that its first argument holds."""
@@ -487,13 +487,13 @@ def read_profile(file: Traversable, parts: Iterable[Traversable] = ()) -> Profil
         _modeless=table.strings("modeless"),
         _saves=MappingProxyType(saves),
         _prefixes=table.strings("operation_prefixes"),
-        _identities=frozenset(table.strings("identities")),
         _rewraps=frozenset(table.strings("rewraps")),
         _keeps=MappingProxyType(keeps),
         recurrent=table.strings("recurrent"),
         _same=frozenset(table.strings("same")),
         _views=frozenset(table.strings("views")),
         _losses=re.compile("|".join(translate(name) for name in table.strings("losses")) or "(?!)"),
+        _operands=frozenset(table.strings("saves_operands")),
     )
     if profile.id != file.name[:-5]:
         raise CatalogError(name, "id", f"is {profile.id!r}, the file says {file.name[:-5]!r}")

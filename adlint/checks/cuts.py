@@ -233,3 +233,29 @@ def _recorded(context: Context, rule: Rule, event: Event, scope: p.Node) -> Fix 
         if isinstance(node, p.Statement):
             return None
     return None
+
+
+def softened(context: Context, rule: Rule, scope: p.Expression) -> Fix | None:
+    """Switch recording off without making tensors that no graph may use."""
+    try:
+        name, imports = context.rewriter.spelling("torch.no_grad", context.statement(scope))
+        text = f"{name}()" if isinstance(scope, p.Call) else name
+        edits = (*imports, *context.rewriter.replace(scope, text))
+        return context.fix(rule, edits, scope=text)
+    except CannotRewrite:
+        return None
+
+
+def recorded(context: Context, rule: Rule, where: p.Node, scope: p.Expression) -> Fix | None:
+    """Take a term out of the scope that keeps it from being recorded."""
+    function = context.function(where)
+    try:
+        if function is not None and any(scope is d for d in function.decorators):
+            edits = context.rewriter.undecorate(function, scope)
+            return context.fix(rule, edits, "undecorate", scope=context.text(scope))
+        block = next((n for n in context.above(where) if isinstance(n, p.With)), None)
+        if block is None or not any(scope is item.context for item in block.items):
+            return None
+        return context.fix(rule, context.rewriter.unwrap(block), scope=context.text(scope))
+    except CannotRewrite:
+        return None

@@ -79,6 +79,75 @@ def backward_without_graph(context: Context, rule: Rule) -> list[Diagnostic]:
     return found
 
 
+def accumulated_graph(context: Context, rule: Rule) -> list[Diagnostic]:
+    """Report a value that is kept over the turns of a loop with a graph that a backward has already freed."""
+    found, places = [], set()
+    for fact in context.facts.of("kept-graph"):
+        site, freed = fact.event.site, fact.causes[0]
+        if site in places or is_test(context.program.filename):
+            continue
+        places.add(site)
+        subject = fact.event.subject
+        kept = context.text(subject) if subject is not None else context.text(site)
+        message = rule.message.format(
+            value=kept if len(kept) <= 60 else kept[:57] + "...", line=context.line(freed.site)
+        )
+        related = (context.related("this backward used the graph up", freed.site),)
+        found.append(context.diagnostic(rule, fact, site, message, related, _valued(context, rule, subject)))
+    return found
+
+
+def _valued(context: Context, rule: Rule, subject: p.Node | None) -> Fix | None:
+    """Keep the value without its graph."""
+    if not isinstance(subject, p.Expression) or isinstance(subject, (p.Collection, p.Mapping, p.Comprehension)):
+        return None
+    text = context.rewriter.text_of(subject)
+    if not isinstance(subject, (p.Name, p.Attribute, p.Call, p.Subscript)):
+        text = f"({text})"
+    try:
+        return context.fix(rule, context.rewriter.replace(subject, f"{text}.detach()"), value=context.text(subject))
+    except CannotRewrite:
+        return None
+
+
+def inference_tensor_in_graph(context: Context, rule: Rule) -> list[Diagnostic]:
+    """Report an operation that would have to save a tensor which was made in inference mode."""
+    found, places = [], set()
+    for fact in context.facts.of("inference-saved"):
+        site, details = fact.event.site, dict(fact.details)
+        where, scope = details["where"], details["scope"]
+        if site in places or not isinstance(where, p.Node) or not isinstance(scope, p.Expression):
+            continue
+        if is_test(context.program.filename) or cuts.caught(context, site):
+            continue
+        places.add(site)
+        text = context.text(site)
+        message = rule.message.format(
+            operation=text if len(text) <= 60 else text[:57] + "...",
+            scope=context.text(scope),
+            line=context.line(where),
+        )
+        related = (context.related("the tensor is made here", where), context.related("in this scope", scope))
+        found.append(context.diagnostic(rule, fact, site, message, related, cuts.softened(context, rule, scope)))
+    return found
+
+
+def gradless_term(context: Context, rule: Rule) -> list[Diagnostic]:
+    """Report a sum that is backpropagated and has a term which was computed without recording."""
+    found, places = [], set()
+    for fact in context.facts.of("gradless"):
+        site, details = fact.event.site, dict(fact.details)
+        where, scope = details["where"], details["scope"]
+        if site in places or not isinstance(where, p.Node) or not isinstance(scope, p.Expression):
+            continue
+        places.add(site)
+        message = rule.message.format(line=context.line(where), scope=context.text(scope))
+        related = (context.related("the term is computed here", where),)
+        fix = cuts.recorded(context, rule, where, scope)
+        found.append(context.diagnostic(rule, fact, site, message, related, fix))
+    return found
+
+
 def _key(how: str, leaf: bool, rule: Rule) -> str:
     kind = "leaf" if leaf else {"inference": "off", "wrapped": "data"}.get(how, how)
     return kind if kind in rule.messages else "default"

@@ -12,6 +12,7 @@ from adlint.tape import (
     containers,
     expressions,
     framework,
+    keeping,
     library,
     methods,
     modes,
@@ -76,6 +77,8 @@ def arguments(m: Machine, state: State, call: p.Call) -> Arguments:
     is_open = False
     for argument in call.arguments:
         value = expressions.evaluate(m, state, argument.value)
+        if isinstance(value, (Ref, Tuple)) and state.turn:
+            keeping.handed(m, state, argument, value)
         if argument.star == "*":
             known = containers.items(m, state, value)
             if known is None:

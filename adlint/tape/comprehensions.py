@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adlint import program as p
-from adlint.tape import calls, containers, expressions
+from adlint.tape import calls, containers, expressions, keeping
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import NONE, Generator, Leaves, Sequence, Table, Value
@@ -46,7 +46,10 @@ def _clauses(
 ) -> bool:
     if depth == len(e.clauses):
         key = NONE if e.key is None else expressions.evaluate(m, state, e.key)
-        results.append((key, expressions.evaluate(m, state, e.element)))
+        value = expressions.evaluate(m, state, e.element)
+        if e.kind != "generator":
+            keeping.added(m, state, [v for _, v in results], value, e.element, e.element)
+        results.append((key, value))
         return False
     clause = e.clauses[depth]
     state.frame = outer if depth == 0 else frame

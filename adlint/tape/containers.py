@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import attributes, calls, leaves, library, updates
+from adlint.tape import attributes, calls, keeping, leaves, library, updates
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -234,6 +234,9 @@ def index(m: Machine, state: State, value: Value, key: Value, site: p.Node) -> V
     if isinstance(value, Tuple) or isinstance(thing, (Sequence, Module)):
         return _at(m, state, value, key)
     if isinstance(thing, Table):
+        if isinstance(value, Ref) and ("lists", value.id) in state.store and all(k != key for k, _ in thing.items):
+            assign(m, state, value, key, m.allocate(state, Sequence("list", ())), site)
+            return index(m, state, value, key, site)
         return _item(m, state, value, thing, key)
     if isinstance(value, Unknown):
         held = state.store.get(("attribute", value.key, ("item", key_of(key))))
@@ -324,6 +327,7 @@ def assign(m: Machine, state: State, holder: Value, key: Value, value: Value, si
         return
     if isinstance(thing, Table) and isinstance(holder, Ref):
         kept = tuple((k, v) for k, v in thing.items if k != key)
+        keeping.added(m, state, [v for _, v in kept], value, state.statement or site, _given(state))
         state.store[holder.id] = Table((*kept, (key, value))[-64:], thing.more)
     elif isinstance(thing, Sequence) and isinstance(holder, Ref):
         if key == Const(slice(None, None, None)):
@@ -336,6 +340,7 @@ def assign(m: Machine, state: State, holder: Value, key: Value, value: Value, si
             elements[key.value] = value
             state.store[holder.id] = replace(thing, items=tuple(elements))
         else:
+            keeping.added(m, state, thing.items, value, state.statement or site, _given(state))
             state.store[holder.id] = replace(thing, items=(*thing.items, value)[-64:], more=True)
     elif isinstance(thing, Tensor) and isinstance(holder, Ref):
         if m.nodes[thing.node].kind == "leaf":
@@ -345,6 +350,7 @@ def assign(m: Machine, state: State, holder: Value, key: Value, value: Value, si
             return
         result = state.object(library.operation(m, state, "[]=", [holder, value], site))
         assert isinstance(result, Tensor)
+        keeping.grown(m, state, holder, result.node, state.statement or site, _given(state) or site)
         state.store[holder.id] = result
     elif isinstance(holder, Unknown):
         state.store[("attribute", holder.key, ("item", key_of(key)))] = value
@@ -357,6 +363,17 @@ def assign(m: Machine, state: State, holder: Value, key: Value, value: Value, si
         setter = attributes.find(state, thing.cls, "__setitem__")
         if setter is not None:
             calls.call(m, state, attributes.bind(m, state, setter, holder, site), calls.Arguments((key, value)), site)
+
+
+def _subject(site: p.Node, position: int) -> p.Node | None:
+    """Return the expression of an argument."""
+    known = isinstance(site, p.Call) and len(site.arguments) > position
+    return site.arguments[position].value if known and isinstance(site, p.Call) else None
+
+
+def _given(state: State) -> p.Node | None:
+    """Return the expression that the running statement assigns."""
+    return state.statement.value if isinstance(state.statement, p.Assign) else None
 
 
 def _set_member(m: Machine, state: State, holder: Ref, thing: Module, key: Value, value: Value) -> None:
@@ -452,13 +469,16 @@ def method(m: Machine, state: State, receiver: Value, name: str, arguments: call
         if name in ("append", "add", "appendleft", "put") and given:
             for node in library.nodes_in(m, state, given[0], sources=False):
                 m.stored.setdefault(node, set()).add(site)
+            keeping.added(m, state, thing.items, given[0], site, _subject(site, 0))
             grown = replace(thing, items=(*thing.items, given[0])[-64:], more=thing.more or _grows(state, receiver))
             state.store[receiver.id] = grown
             return NONE
         if name in ("extend", "update") and given:
+            keeping.added(m, state, thing.items, given[0], site, None)
             extend(m, state, receiver, given[0])
             return NONE
         if name == "insert" and len(given) > 1:
+            keeping.added(m, state, thing.items, given[1], site, _subject(site, 1))
             state.store[receiver.id] = replace(thing, items=(given[1], *thing.items)[-64:])
             return NONE
         if name == "clear":

@@ -8,7 +8,18 @@ from dataclasses import replace
 from itertools import pairwise
 
 from adlint import program as p
-from adlint.tape import attributes, calls, comprehensions, containers, imports, leaves, library, scopes, updates
+from adlint.tape import (
+    attributes,
+    calls,
+    comprehensions,
+    containers,
+    imports,
+    keeping,
+    leaves,
+    library,
+    scopes,
+    updates,
+)
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -533,15 +544,16 @@ def augment(m: Machine, state: State, statement: p.Augment) -> None:
             updates.clear(m, state, held.leaves, statement)
         return
     if isinstance(thing, Sequence) and statement.op == "+":
+        keeping.added(m, state, thing.items, value, statement, None)
         containers.extend(m, state, held, value)
         return
     unrecorded = isinstance(thing, Tensor) and state.recording in ("off", "inference")
     if unrecorded and (not isinstance(value, Unknown) or leaves.is_node(m, thing)):
         return
     result = operate(m, state, statement.op, [held, value], statement)
-    if isinstance(thing, Tensor) and isinstance(state.object(result), Tensor):
-        fresh = state.object(result)
-        assert isinstance(fresh, Tensor)
+    fresh = state.object(result)
+    if isinstance(thing, Tensor) and isinstance(fresh, Tensor):
+        keeping.grown(m, state, held, fresh.node, statement, statement.value)
         assert isinstance(held, Ref)
         leaves.moved(state, thing.node, fresh.node)
         state.store[held.id] = replace(thing, node=fresh.node)

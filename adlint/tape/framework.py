@@ -261,7 +261,7 @@ def _variable(m: Machine, state: State, name: str, given: calls.Arguments, site:
     if isinstance(flag, Const) and flag.value:
         return library.leaf(m, state, site, why if behind else "", behind)
     first = given.positional[0] if given.positional else None
-    if first is None or (behind and (not library.is_tensorial(m, state, first) or not m.profile.is_identity(name))):
+    if first is None or (behind and (not library.is_tensorial(m, state, first) or not m.profile.may_be_same(name))):
         return library.cut(m, state, site, why, behind)
     return first
 
@@ -474,7 +474,10 @@ def _ordered(m: Machine, state: State, given: calls.Arguments, site: p.Node) -> 
 
 
 def _defaults(m: Machine, state: State, given: calls.Arguments, site: p.Node) -> Value:
-    return m.allocate(state, Table((), more=True))
+    made = m.allocate(state, Table((), more=True))
+    if given.positional[:1] == (Builtin("list"),):
+        state.store[("lists", made.id)] = True
+    return made
 
 
 def _recording(state: State) -> Value:

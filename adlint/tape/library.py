@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import retention, slots, updates
+from adlint.tape import inference, retention, slots, terms, updates
 from adlint.tape.graph import Node
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
@@ -117,9 +117,12 @@ def operation(m: Machine, state: State, name: str, values: Iterable[Value], site
     held = list(values)
     parents = tuple(n for v in held for n in nodes_in(m, state, v))
     hidden = not all(_transparent(m, state, v) for v in held)
+    inference.entered(m, state, name, parents, site)
     if state.recording in ("off", "inference"):
-        hidden = m.profile.is_identity(name)
-    return tensor(m, state, m.node(state, "operation", name, parents, m.profile.saves(name), site, hidden=hidden))
+        hidden = m.profile.may_be_same(name)
+    made = m.node(state, "operation", name, parents, m.profile.saves(name), site, hidden=hidden)
+    terms.summed(m, state, name, parents, made, site)
+    return tensor(m, state, made)
 
 
 def _transparent(m: Machine, state: State, value: Value, depth: int = 4) -> bool:

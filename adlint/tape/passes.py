@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adlint import program as p
-from adlint.tape import cuts, holders, library, modes, players, retention, slots, updates
+from adlint.tape import cuts, holders, keeping, library, modes, players, retention, slots, terms, updates
 from adlint.tape.facts import Event, Fact, Guard, apart
 from adlint.tape.graph import Walk, ancestors, must_require_grad, surely_reached
 from adlint.tape.machine import Machine
@@ -41,6 +41,8 @@ def backward(
     walk = Walk(tuple(dict.fromkeys(n for w in walks for n in w.nodes)), frozenset().union(*(w.leaves for w in walks)))
     m.walked.update(walk.nodes)
     m.walked.update(roots)
+    keeping.rewalked(m, state, walk.nodes)
+    terms.backpropagated(m, state, roots)
     if _consumed(m, state, event, walk, now) or _outdated(m, state, event, walk):
         retention.walked(m, state, event, walk)
         return

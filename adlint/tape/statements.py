@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import calls, containers, expressions, functional, imports, library, scopes
+from adlint.tape import calls, containers, expressions, functional, imports, keeping, library, scopes
 from adlint.tape.machine import ROOM, LoopRun, Machine, Stopped
 from adlint.tape.state import Outcome, State, Store, join, written
 from adlint.tape.values import (
@@ -71,6 +71,7 @@ def _simple(action: Callable[[Machine, State, p.Statement], None]) -> Callable[.
 def _assign(m: Machine, state: State, statement: p.Statement) -> None:
     assert isinstance(statement, p.Assign)
     value = expressions.evaluate(m, state, statement.value)
+    keeping.assigned(m, state, statement, value)
     for target in statement.targets:
         expressions.store(m, state, target, value)
 

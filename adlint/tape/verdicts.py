@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from adlint.tape import cuts, modes
+from adlint.tape import cuts, keeping, modes, terms
 from adlint.tape.facts import Event, Fact, apart
 from adlint.tape.graph import ancestors
 from adlint.tape.machine import Machine
+
+EXCUSES = (cuts.wanted, keeping.of_use, terms.meant)
+"""What the whole program may say of a fact that makes it none."""
 
 
 def settled(m: Machine, facts: Iterable[Fact]) -> Iterator[Fact]:
@@ -17,7 +20,7 @@ def settled(m: Machine, facts: Iterable[Fact]) -> Iterator[Fact]:
         if fact.kind in ("wiped", "idle-step"):
             if not _fed(m, fact):
                 yield fact
-        elif not cuts.wanted(m, fact):
+        elif not any(excused(m, fact) for excused in EXCUSES):
             yield _weighed(m, fact)
 
 
@@ -28,6 +31,8 @@ UNSETTLED = {
     "piled-up": "",
     "kept-in-vain": "",
     "unwalked-loss": "",
+    "kept-graph": "",
+    "gradless": "",
 }
 """What other paths tell of a fact of these kinds; of all others, whether the graph was freed there."""
 

@@ -1,0 +1,148 @@
+"""Values kept from turn to turn of a loop with graphs that a backward has already freed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from adlint import program as p
+from adlint.tape import attributes, cuts, expressions, library
+from adlint.tape.facts import Event, Fact, Turn
+from adlint.tape.graph import ancestors
+from adlint.tape.machine import Machine
+from adlint.tape.state import State
+from adlint.tape.values import Instance, Module, Optimizer, Table, Tensor, Unknown, Value, key_of
+
+CHOOSING = ("torch.min", "torch.max")
+"""Python's own, which return one of the values."""
+
+
+def added(m: Machine, state: State, held: Iterable[Value], value: Value, site: p.Node, subject: p.Node | None) -> None:
+    """Look at a value that a container gets, beside what it holds."""
+    if not _looked_at(state):
+        return
+    new = [n for n in library.nodes_in(m, state, value, sources=False) if m.nodes[n].requires_grad is True]
+    new = [n for n in new if m.nodes[n].kind != "leaf"]
+    if not new:
+        return
+    for old in {n for v in held for n in library.nodes_in(m, state, v, sources=False)}:
+        freed = spent(m, state, old)
+        if freed is not None and old not in new:
+            _note(m, state, new[-1], freed, site, subject, (old, *new))
+            return
+
+
+def assigned(m: Machine, state: State, statement: p.Assign, value: Value) -> None:
+    """Look at a value that is made of what its own name held before."""
+    thing = state.object(value)
+    if not _looked_at(state) or not isinstance(thing, Tensor) or len(statement.targets) != 1:
+        return
+    if any(isinstance(part, p.Attribute) and part.attr in attributes.GRADIENTS for part in p.walk(statement.value)):
+        return
+    before = _held(m, state, statement.targets[0])
+    if before is not None:
+        grown(m, state, before, thing.node, statement, statement.value)
+
+
+def grown(m: Machine, state: State, before: Value, node: int, site: p.Node, subject: p.Node) -> None:
+    """Look at a sum or average that goes on from what it was before."""
+    record = m.nodes[node]
+    if not _looked_at(state) or record.requires_grad is not True or record.operation in CHOOSING:
+        return
+    thing = state.object(before)
+    if isinstance(thing, Tensor):
+        chain = ancestors(m.nodes, node).nodes
+        freed = spent(m, state, thing.node) if thing.node in chain and thing.node != node else None
+        if freed is not None:
+            _note(m, state, node, freed, site, subject, (node,))
+    elif isinstance(before, Unknown) and isinstance(site, p.Assign):
+        read = cuts.read_from(m, state, before)
+        again = any(_same(site.targets[0], part) for part in p.walk(site.value))
+        if again and any(_earlier(m.nodes[n].turn, state.turn) for n in read):
+            freed = next((e for n in ancestors(m.nodes, node).nodes if (e := state.freed(n)) is not None), None)
+            if freed is not None:
+                _note(m, state, node, freed, site, subject, (node,))
+
+
+def _looked_at(state: State) -> bool:
+    return bool(state.turn) and ("backwards", 0) in state.store and not state.muted and not state.crashed
+
+
+def spent(m: Machine, state: State, node: int) -> Event | None:
+    """Return the backward that freed a part of a value's graph which was made in an earlier turn of a loop."""
+    for part in ancestors(m.nodes, node).nodes:
+        freed = state.freed(part)
+        if freed is not None and m.nodes[part].kind != "leaf" and _earlier(m.nodes[part].turn, state.turn):
+            return freed
+    return None
+
+
+def _earlier(made: Turn, now: Turn) -> bool:
+    """Tell whether a loop has turned between two moments."""
+    for a, b in zip(made, now, strict=False):
+        if a != b:
+            return a[0] == b[0]
+    return False
+
+
+def _same(target: p.Node, part: p.Node) -> bool:
+    if isinstance(target, p.Name) and isinstance(part, p.Name):
+        return target.id == part.id
+    if isinstance(target, p.Attribute) and isinstance(part, p.Attribute):
+        return target.attr == part.attr and _same(target.value, part.value)
+    return False
+
+
+def _held(m: Machine, state: State, target: p.Expression) -> Value | None:
+    """Return what a name, an attribute or an item with a known key holds."""
+    if isinstance(target, p.Name):
+        found = expressions.lookup(m, state, target.id)
+        return None if isinstance(found, Unknown) and found.key == ("name", target.id) else found
+    if isinstance(target, p.Attribute) and isinstance(target.value, p.Name):
+        holder = expressions.lookup(m, state, target.value.id)
+        thing = state.object(holder)
+        if isinstance(thing, (Instance, Module, Optimizer)):
+            return thing.attributes.get(target.attr)
+        value: Value | None = state.store.get(("attribute", key_of(holder), target.attr))
+        return value
+    if isinstance(target, p.Subscript) and isinstance(target.value, p.Name) and isinstance(target.index, p.Constant):
+        thing = state.object(expressions.lookup(m, state, target.value.id))
+        if isinstance(thing, Table):
+            return next((v for k, v in thing.items if getattr(k, "value", None) == target.index.value), None)
+    return None
+
+
+def handed(m: Machine, state: State, argument: p.Argument, value: Value) -> None:
+    """Remember which graphs an argument brought into a call."""
+    nodes = frozenset(library.nodes_in(m, state, value, 2, sources=False))
+    if nodes:
+        m.brought[argument] = nodes
+
+
+def _note(
+    m: Machine, state: State, node: int, freed: Event, site: p.Node, subject: p.Node | None, kept: tuple[int, ...]
+) -> None:
+    chain = frozenset(ancestors(m.nodes, node).nodes) | {node}
+    place, wrapped = site, subject
+    for call in state.calls:
+        if call in freed.calls or not isinstance(call, p.Call):
+            continue
+        found = [a for a in call.arguments if m.brought.get(a, frozenset()) & chain]
+        if found and not found[0].star:
+            place, wrapped = call, found[0].value
+            break
+    event = m.event(state, "keep", place, wrapped, object=kept)
+    m.note(state, Fact("kept-graph", event, (freed,), True))
+
+
+def rewalked(m: Machine, state: State, nodes: Iterable[int]) -> None:
+    """Remember freed nodes that a backward meets again: whoever kept them wanted their graph."""
+    m.rewalked.update(n for n in nodes if ("freed", n) in state.store)
+
+
+def of_use(m: Machine, fact: Fact) -> bool:
+    """Tell whether what was kept is backpropagated after all."""
+    if fact.kind != "kept-graph":
+        return False
+    kept = fact.event.object
+    single = len(kept) == 1
+    return any(n in m.rewalked or (single and n in m.walked) for n in kept)
