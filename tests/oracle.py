@@ -8,6 +8,7 @@ saved-tensor hooks switch off autograd's check for in-place changes.
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import json
 import os
@@ -25,11 +26,13 @@ SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a program did: the exception it ended with, or its `RESULT`; and how many tensors were saved, if counted."""
+    """What a program did: the exception it ended with, or its `RESULT`; and, if counted, how many tensors were saved
+    and how many steps of recorded graphs its tensors still hold at the end."""
 
     error: str | None
     result: tuple[float, ...] | None
     saved: int | None = None
+    alive: int | None = None
     traceback: str = ""
 
     @property
@@ -118,4 +121,19 @@ def _execute(text: str, count: bool) -> dict[str, object]:
                 result = [float(value) for value in values]
         except BaseException as problem:  # a program may raise anything, SystemExit included
             error, trace = f"{type(problem).__name__}: {problem}", traceback.format_exc()
-    return {"error": error, "result": result, "saved": saved if count else None, "traceback": trace}
+        alive = _alive() if count else None
+    return {"error": error, "result": result, "saved": saved if count else None, "alive": alive, "traceback": trace}
+
+
+def _alive() -> int:
+    """Count the steps of the graphs that the tensors of the process hold."""
+    import torch
+
+    seen: dict[int, object] = {}
+    pending = [one.grad_fn for one in gc.get_objects() if type(one) is torch.Tensor]
+    while pending:
+        step = pending.pop()
+        if step is not None and id(step) not in seen:
+            seen[id(step)] = step
+            pending += [following for following, _ in step.next_functions]
+    return len(seen)

@@ -125,6 +125,7 @@ FAILS = {
     "non-leaf-grad": "NoneType",
     "inplace-on-leaf": "leaf Variable that requires grad",
     "double-backward": "second time",
+    "inference-tensor-in-graph": "Inference tensors",
     "shared-backward": "second time",
     "stale-forward": "second time",
     "step-between": "inplace operation",

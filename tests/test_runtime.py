@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.runtime
 
+INFERENCE = "Inference tensors cannot be saved for backward"
+
 FREED = "Trying to backward through the graph a second time"
 
 OVERWRITTEN = "has been modified by an inplace operation"
@@ -24,6 +26,7 @@ OVERWRITTEN = "has been modified by an inplace operation"
 RAISES = {
     "double-backward": (FREED,),
     "shared-backward": (FREED,),
+    "inference-tensor-in-graph": (INFERENCE,),
     "non-leaf-grad": ("'NoneType'", "can't optimize a non-leaf Tensor"),
     "inplace-on-leaf": ("leaf Variable that requires grad",),
     "inactive-grad": ("appears to not have been used in the graph", "does not require grad"),
@@ -39,6 +42,7 @@ ELSEWHERE = {"undetached-adversary"}
 
 DIFFERS = {
     "foreign-grad",
+    "gradless-term",
     "misplaced-step",
     "misplaced-zero-grad",
     "missing-eval-mode",
@@ -63,6 +67,9 @@ MAY_RAISE = {
     "backward-without-graph": ("does not require grad", "has no attribute 'backward'"),
 }
 """Rules of which some programs raise one of these at a marked line instead."""
+
+HOLDS = {"accumulated-graph"}
+"""Rules whose programs run through with the same result and hold more of their graphs at the end than the fixed one."""
 
 UNTRAINED = {"backward-without-graph"}
 """Rules whose programs else run through and train nothing: their first result is their last one."""
@@ -116,6 +123,12 @@ def test_wrong_program_goes_wrong(wrong: Case) -> None:
         if wrong.golden is not None:
             assert not oracle.differ(outcome.result, run(wrong.golden).result)
             assert recorded > (run(wrong.golden, count=True).saved or 0)
+    elif wrong.rule in HOLDS:
+        held = run(wrong.text, count=True).alive
+        assert held, "nothing is held"
+        if wrong.golden is not None:
+            assert not oracle.differ(outcome.result, run(wrong.golden).result)
+            assert held > (run(wrong.golden, count=True).alive or 0)
     elif wrong.rule in UNTRAINED:
         assert len(outcome.result) > 1
         assert outcome.result[0] == outcome.result[-1]
