@@ -128,6 +128,8 @@ def _consumed(m: Machine, state: State, event: Event, walk: Walk, now: int) -> b
             stepped = state.store.get(("stepped", 0), 0) > first.moment
             stepped = stepped or updated_since(state, walk.leaves, first.moment)
             kind = _consumption(m, node, first, event, same, stepped)
+            if kind in ("carried-graph", "stale-forward") and m.nodes[node].kind == "source":
+                continue
             more = (("covered", _covered(m, first, event)), ("direct", first.moment == now))
             more = (*more, *_surroundings(m, kind, first, event, walk))
             definite = definite and _sure_to_recur(m, kind, first, event, more)
@@ -152,6 +154,7 @@ def _outdated(m: Machine, state: State, event: Event, walk: Walk) -> bool:
     kind = {"here": "step-between", "carried": "carried-graph", "stale": "stale-forward"}[place(m, node, update, event)]
     definite = chained(update.guards, event.guards)
     details = (("outdated", leaf), *_surroundings(m, kind, update, event, walk))
+    definite = definite and (kind != "carried-graph" or bool(dict(details).get("holders")))
     m.note(state, Fact(kind, event, (update,), definite, m.nodes[node].site, details=details))
     state.crashed = state.crashed or definite
     return definite
@@ -184,7 +187,7 @@ def _unchanged(m: Machine, state: State, event: Event, walk: Walk) -> None:
     """Note that a loop backpropagates one loss in every turn, though parameters behind it were updated."""
     for root in event.object:
         first: Event | None = state.store.get(("walked", root)) or state.freed(root)
-        if first is None or first.kind != "backward" or event.kind != "backward":
+        if first is None or first.kind != "backward" or event.kind != "backward" or m.nodes[root].kind == "source":
             continue
         level = apart(first.turn, event.turn)
         if level is None or m.nodes[root].turn[level : level + 1] == (event.turn[level],):
@@ -312,12 +315,14 @@ def recurs(first: Event, event: Event) -> bool:
 
 
 def _sure_to_recur(m: Machine, kind: str, first: Event, event: Event, details: tuple[tuple[str, object], ...]) -> bool:
-    """Tell whether nothing cuts what a loop carries between two turns that need not follow on each other."""
-    level = apart(first.turn, event.turn)
-    if chained(first.guards, event.guards) or level is None or kind != "carried-graph":
-        return chained(first.guards, event.guards) or kind == "stale-forward"
-    found = dict(details).get("holders", ())
-    return isinstance(found, tuple) and holders.untouched(m.loops.get(event.turn[level][0]), found, event)
+    """Tell whether it is known what carries the graph, and nothing cuts it between two turns that may lie apart."""
+    level, together = apart(first.turn, event.turn), chained(first.guards, event.guards)
+    if level is None or kind != "carried-graph":
+        return together or kind == "stale-forward"
+    found = dict(details).get("holders")
+    if not found or not isinstance(found, tuple):
+        return False
+    return together or holders.untouched(m.loops.get(event.turn[level][0]), found, event)
 
 
 def chained(first: frozenset[Guard], second: frozenset[Guard]) -> bool:
