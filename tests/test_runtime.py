@@ -43,6 +43,7 @@ ELSEWHERE = {"undetached-adversary"}
 DIFFERS = {
     "foreign-grad",
     "gradless-term",
+    "misplaced-clip",
     "misplaced-step",
     "misplaced-zero-grad",
     "missing-eval-mode",

@@ -15,9 +15,16 @@ def bare(context: Context, site: p.Node) -> p.Statement | None:
     return statement if alone or assigns or statement is site else None
 
 
+def whole(context: Context, site: p.Node) -> p.Statement | None:
+    """Return the statement that is a call, or that names its result."""
+    statement = context.statement(site)
+    named = isinstance(statement, p.Assign) and statement.value is site
+    return statement if named else bare(context, site)
+
+
 def moved_before(context: Context, site: p.Node, later: p.Node) -> tuple[Edit, ...] | None:
     """Move a statement above what holds an event of its block."""
-    statement = bare(context, site)
+    statement = whole(context, site)
     place = context.in_block_of(later, statement) if statement is not None else None
     if statement is None or place is None or place is statement:
         return None
@@ -39,6 +46,26 @@ def moved_after(context: Context, site: p.Node, earlier: p.Node) -> tuple[Edit, 
         *context.rewriter.insert_after(place, context.rewriter.moved(statement)),
         *context.rewriter.delete(statement),
     )
+
+
+def moved_behind(context: Context, site: p.Node, backward: Event) -> tuple[Edit, ...] | None:
+    """Move a step or clip behind a backward of its block and what unscales or clips there; a step takes the end of its
+    scaler's turn along."""
+    statement = bare(context, site)
+    place = context.in_block_of(backward.site, statement) if statement is not None else None
+    if statement is None or place is None or place is statement:
+        return None
+    after = follows(context, place)
+    while after and after[0] is not statement and attribute(called(after[0])).startswith(("clip", "unscale")):
+        place, after = after[0], after[1:]
+    moving = [statement]
+    by = scaler(context, backward)
+    following = follows(context, statement)[:1]
+    if by and following and context.text(following[0]).startswith(f"{by}.update("):
+        moving.append(following[0])
+    code = "\n".join(context.rewriter.moved(one) for one in moving)
+    deleted = tuple(edit for one in moving for edit in context.rewriter.delete(one))
+    return (*deleted, *context.rewriter.insert_after(place, code))
 
 
 def follows(context: Context, statement: p.Statement) -> tuple[p.Statement, ...]:
@@ -111,6 +138,8 @@ __all__ = [
     "inserted_step",
     "moved_after",
     "moved_before",
+    "moved_behind",
     "scaler",
     "targets",
+    "whole",
 ]

@@ -6,6 +6,7 @@ from adlint import program as p
 from adlint.catalog import Rule
 from adlint.checks import functional, leaves, placing
 from adlint.checks.context import Applicability, CannotRewrite, Context, Event, Fix, visible
+from adlint.checks.scope import is_test
 from adlint.diagnostics import Diagnostic
 from adlint.tape.facts import Fact
 
@@ -116,25 +117,63 @@ def misplaced_step(context: Context, rule: Rule) -> list[Diagnostic]:
 
 def _late(context: Context, rule: Rule, step: Event, backward: Event) -> Fix | None:
     """Move the step, and the end of its scaler's turn, behind the backward and what clips its gradients."""
-    statement = placing.bare(context, step.site)
-    place = context.in_block_of(backward.site, statement) if statement is not None else None
-    if statement is None or place is None:
-        return None
-    after = placing.follows(context, place)
-    while after and placing.attribute(placing.called(after[0])).startswith(("clip", "unscale")):
-        place, after = after[0], after[1:]
-    moving = [statement]
-    following = placing.follows(context, statement)[:1]
-    by = placing.scaler(context, backward)
-    if by and following and context.text(following[0]).startswith(f"{by}.update("):
-        moving.append(following[0])
     try:
-        code = "\n".join(context.rewriter.moved(one) for one in moving)
-        edits = (
-            *(edit for one in moving for edit in context.rewriter.delete(one)),
-            *context.rewriter.insert_after(place, code),
-        )
-        return context.fix(rule, edits)
+        edits = placing.moved_behind(context, step.site, backward)
+    except CannotRewrite:
+        return None
+    return None if edits is None else context.fix(rule, edits)
+
+
+def misplaced_clip(context: Context, rule: Rule) -> list[Diagnostic]:
+    """Report a clip that sees no gradients that are still to be applied, or sees them with a scaler's factor."""
+    found, seen = [], set()
+    for fact in (*context.facts.of("idle-clip"), *context.facts.of("scaled-clip")):
+        if fact.event.site in seen:
+            continue
+        seen.add(fact.event.site)
+        key = "default"
+        if fact.kind == "scaled-clip":
+            key = "scaled" if len(fact.causes) == 2 else "order"
+        elif not dict(fact.details)["late"]:
+            key = "before"
+        cause = fact.causes[-1]
+        owner = context.text(cause.subject) if cause.kind == "step" else ""
+        message = rule.messages[key].format(line=context.line(cause.site), owner=owner)
+        related = (context.related(rule.messages[f"{key}-cause"], cause.site),)
+        fix = _clipped(context, rule, fact, key)
+        found.append(context.diagnostic(rule, fact, fact.event.site, message, related, fix))
+    return found
+
+
+def _clipped(context: Context, rule: Rule, fact: Fact, key: str) -> Fix | None:
+    """Move the clip between the backward and the step, or take the scaler's factor out first."""
+    clip, cause = fact.event, fact.causes[-1]
+    statement = context.statement(clip.site)
+    try:
+        if key == "default":
+            edits = placing.moved_before(context, clip.site, cause.site)
+            return None if edits is None else context.fix(rule, edits)
+        if key == "before":
+            edits = placing.moved_behind(context, clip.site, cause)
+            return None if edits is None else context.fix(rule, edits, "after")
+        if key == "order":
+            order = placing.bare(context, cause.site)
+            place = context.in_block_of(clip.site, order) if order is not None else None
+            if order is None or place is None:
+                return None
+            moving = context.rewriter.moved(order)
+            edits = (*context.rewriter.insert_before(place, moving), *context.rewriter.delete(order))
+            return context.fix(rule, edits, "order")
+        site = cause.site
+        if not (isinstance(site, p.Call) and isinstance(site.function, p.Attribute) and cause.subject is not None):
+            return None
+        if site.function.value is cause.subject or not all(
+            visible(context, one, site, clip.site) for one in (site.function.value, cause.subject)
+        ):
+            return None
+        code = f"{context.text(site.function.value)}.{{unscale}}({context.text(cause.subject)})"
+        code = code.replace("{unscale}", context.profile.terms["unscale"])
+        return context.fix(rule, context.rewriter.insert_before(statement, code), "scaled", code=code)
     except CannotRewrite:
         return None
 
@@ -142,6 +181,8 @@ def _late(context: Context, rule: Rule, step: Event, backward: Event) -> Fix | N
 def missing_step(context: Context, rule: Rule) -> list[Diagnostic]:
     """Report gradients of parameters that an optimizer owns, or was to own, and that no step ever applies."""
     found, seen = [], set()
+    if is_test(context.program.filename):
+        return []
     for fact in (*context.facts.of("never-applied"), *context.facts.of("never-owned")):
         uncalled = next((c for c in fact.causes if c.uncalled), None)
         exchanged = fact.kind == "never-owned"

@@ -11,6 +11,7 @@ from adlint.tape import (
     attributes,
     builtins,
     calls,
+    clips,
     containers,
     copies,
     cuts,
@@ -21,7 +22,6 @@ from adlint.tape import (
     methods,
     modes,
     passes,
-    retention,
     scopes,
     unseen,
     updates,
@@ -324,7 +324,7 @@ def _optimizer(m: Machine, state: State, name: str, given: calls.Arguments, site
 
 def _made(role: str) -> Callable[[Machine, State, str, calls.Arguments, p.Node], Value]:
     def maker(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
-        held = {str(n): v for n, v in enumerate(given.values)}
+        held = {str(n): v for n, v in enumerate(given.positional)} | dict(given.keywords)
         return m.allocate(state, Instance(name, role, held))
 
     return maker
@@ -380,7 +380,8 @@ def _keeps(value: Value | None) -> bool:
 
 
 def _clip(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
-    retention.touched(m, state)
+    limit = given.get(1, "max_norm") or given.get(None, "clip_value")
+    clips.clip(m, state, given.get(0, "parameters"), limit, site)
     return library.cut(m, state, site)
 
 

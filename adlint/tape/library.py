@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import inference, retention, slots, terms, updates
+from adlint.tape import clips, inference, retention, slots, terms, updates
 from adlint.tape.graph import Node
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
@@ -348,6 +348,8 @@ def havoc(m: Machine, state: State, values: Iterable[Value]) -> None:
         if isinstance(thing, (Optimizer, Module)) or isinstance(value, Leaves):
             retention.touched(m, state)
         _hand_over(m, state, value)
+        if isinstance(thing, Instance) and thing.role == "scaler":
+            clips.unscale(m, state, None, p.Pass())
         if isinstance(thing, Optimizer):
             _forget(state, thing.leaves if thing.leaves is not None else updates.unclaimed(m, state))
         elif isinstance(thing, Module):

@@ -8,6 +8,7 @@ from adlint import program as p
 from adlint.tape import (
     attributes,
     calls,
+    clips,
     containers,
     cuts,
     framework,
@@ -15,7 +16,6 @@ from adlint.tape import (
     leaves,
     library,
     modes,
-    retention,
     unseen,
     updates,
 )
@@ -374,11 +374,11 @@ def _instance_method(
     if role == "scaler":
         job = m.profile.method("scaler", name)
         if job == "scale" and first is not None:
-            return library.operation(m, state, "*", [first], site)
+            return clips.scale(m, state, receiver, [first], site)
         if job == "minimize" and first is not None:
             return step_of(m, state, first, calls.Arguments(), site)
         if job == "unscale":
-            retention.touched(m, state)
+            clips.unscale(m, state, first, site)
         if job == "step" and first is not None:
             return step_of(m, state, first, replace(given, positional=given.positional[1:]), site)
         return m.unknown()
@@ -428,7 +428,7 @@ def _assistant(
     if job in ("prepare", "setup", "unwrap", "module", "gather") and first is not None:
         return first if len(given.positional) == 1 else Tuple(given.positional)
     if job == "clip":
-        retention.touched(m, state)
+        clips.clip(m, state, first, given.get(1, "max_norm"), site)
     if job in ("accumulate", "no_backward_sync"):
         return Scope("accumulate", site)
     if job == "autocast":

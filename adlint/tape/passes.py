@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adlint import program as p
-from adlint.tape import cuts, holders, keeping, library, modes, players, retention, slots, terms, updates
+from adlint.tape import clips, cuts, holders, keeping, library, modes, players, retention, slots, terms, updates
 from adlint.tape.facts import Event, Fact, Guard, apart
 from adlint.tape.graph import Walk, ancestors, must_require_grad, surely_reached
 from adlint.tape.machine import Machine
@@ -72,6 +72,7 @@ def backward(
         if slot.status == "clean" and slot.before is not None:
             m.passed.add((f"slot {one}", slot.before.site, site, apart(slot.before.turn, event.turn)))
         updates.filled(m, state, one, slot, event)
+        clips.filled(m, state, one, slot, event)
         state.store[("slot", one)] = slots.fill(slot, event, scaler)
 
 

@@ -25,7 +25,8 @@ class Slot:
     optimizer was cleared together with it. `wiped` is the backward whose gradients a clear took away before any step,
     with that clear; `idle` the last step that found nothing; `given` tells that the content was put there by hand,
     `vague` that unknown code may have put something there; `scaled` is the scaler whose factor is in the content,
-    `clipped` the clipping that saw it with the factor.
+    `clipped` the clip that saw it with the factor, `unscaled` what took the factor out after that, `early` a clip that
+    saw nothing.
     """
 
     status: str = "clean"
@@ -46,6 +47,8 @@ class Slot:
     vague: bool = False
     scaled: Key = None
     clipped: Event | None = None
+    unscaled: Event | None = None
+    early: Event | None = None
 
 
 def fill(slot: Slot, backward: Event, scaler: Key = None) -> Slot:
@@ -72,7 +75,9 @@ def clear(slot: Slot, event: Event | None, phase: int = -1) -> Slot:
     wiped = slot.wiped if slot.status == "clean" else None
     if slot.status == "filled" and slot.fills and not slot.read and event is not None:
         wiped = (slot.fills[0], event)
-    return Slot(cleared=event, before=slot.applied or slot.before, phase=phase, wiped=wiped, idle=slot.idle)
+    return Slot(
+        cleared=event, before=slot.applied or slot.before, phase=phase, wiped=wiped, idle=slot.idle, early=slot.early
+    )
 
 
 def overwrite(slot: Slot, event: Event) -> Slot:

@@ -8,6 +8,7 @@ from adlint import program as p
 from adlint.tape import (
     attributes,
     calls,
+    clips,
     cuts,
     framework,
     library,
@@ -269,7 +270,9 @@ def _named_method(m: Machine, state: State, base: Key, name: str, given: calls.A
         library.set_requires_grad(m, state, receiver, given.get(0, "requires_grad") or Const(True), site)
         return receiver
     if name == "scale" and tensors:
-        return library.operation(m, state, "*", tensors, site)
+        return clips.scale(m, state, receiver, tensors, site)
+    if m.profile.method("scaler", name) == "unscale":
+        clips.unscale(m, state, given.get(0, "optimizer"), site)
     if name in (
         "update",
         "unscale_",

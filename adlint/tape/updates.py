@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import dropped, functional, library, overwrites, passes, players, retention, slots
+from adlint.tape import clips, dropped, functional, library, overwrites, passes, players, retention, slots
 from adlint.tape.facts import Event, Fact, apart
 from adlint.tape.graph import Walk, ancestors
 from adlint.tape.ledger import counts
@@ -91,6 +91,7 @@ def _apply(m: Machine, state: State, one: int, event: Event, applier: Key, exact
     if aliased or slot.status != "clean" or slot.given or slot.vague:
         m.ledger.apply(event, one, slot.fills if slot.fills else (event,))
         _windowed(m, state, one, slot, event, exact)
+        clips.applied(m, state, one, slot, event)
     elif not _alone(m, state, slot, event, exact):
         return
     elif slot.wiped is not None:

@@ -20,6 +20,11 @@ def settled(m: Machine, facts: Iterable[Fact]) -> Iterator[Fact]:
         if fact.kind in ("wiped", "idle-step"):
             if not _fed(m, fact):
                 yield fact
+        elif fact.kind == "idle-clip":
+            if fact.event.site not in m.ledger.useful:
+                yield fact
+        elif fact.kind == "scaled-clip":
+            yield fact
         elif not any(excused(m, fact) for excused in EXCUSES):
             yield _weighed(m, fact)
 
