@@ -110,7 +110,11 @@ def dropped_loss(context: Context, rule: Rule) -> list[Diagnostic]:
         name = _assigned(context, statement)
         bare_loss = isinstance(statement, p.Evaluate) and statement.value is site
         several = details["apart"] and details["terms"] != 1 and details["trained"] and "loss" in name.lower()
-        if _conditional(context, statement) or not (bare_loss or (name and (details["idle"] or several))):
+        if (
+            _conditional(context, statement)
+            or _switched(context, statement, name)
+            or not (bare_loss or (name and (details["idle"] or several)))
+        ):
             continue
         key = "bare" if bare_loss else "empty" if details["idle"] else "default"
         message = rule.messages[key].format(loss=name, line=context.line(step.site))
@@ -140,6 +144,23 @@ def _conditional(context: Context, statement: p.Statement) -> bool:
         if isinstance(node, (p.Loop, p.Function)):
             return False
         if isinstance(node, (p.Branch, p.Try, p.Match)):
+            return True
+    return False
+
+
+def _switched(context: Context, statement: p.Statement, name: str) -> bool:
+    """Tell whether a loss takes part in something on a condition that was not met: a switch leaves it out."""
+    function = context.function(statement)
+    for node in p.walk_all(context.program.body if function is None else function.body):
+        if not isinstance(node, (p.Name, p.Attribute)) or context.text(node) != name:
+            continue
+        parent = context.parents.get(node)
+        if isinstance(parent, p.Attribute) and context.profile.method("tensor", parent.attr) != "backward":
+            continue
+        around = [n for n in context.above(node) if isinstance(n, (p.Branch, p.Conditional, p.Function, p.Boolean))]
+        if around and not isinstance(around[0], p.Function) and not isinstance(context.statement(node), p.Evaluate):
+            return True
+        if around and isinstance(around[0], p.Branch) and isinstance(parent, p.Attribute):
             return True
     return False
 

@@ -355,6 +355,9 @@ def havoc(m: Machine, state: State, values: Iterable[Value]) -> None:
         elif isinstance(thing, Module):
             _forget(state, module_leaves(m, state, value))
             unsettle(m, state, value)
+            kept = [n for held in thing.attributes.values() for n in nodes_in(m, state, held, sources=False)]
+            m.handed.update(kept)
+            retention.handed(m, state, kept)
             for one in members(state, value):
                 inner = state.object(one)
                 if isinstance(inner, Module) and isinstance(one, Ref):

@@ -153,10 +153,10 @@ def left(m: Machine, outcomes: Iterable[Outcome]) -> None:
     m.passing.clear()
 
 
-def outlives(m: Machine, state: State, start: int) -> None:
+def outlives(m: Machine, state: State, start: int, receiver: Value | None) -> None:
     """Let escape what a root leaves in names and objects that were there before it."""
-    if ("kept", 0) in state.store:
-        m.escaped.update(_held(state, start))
+    if m.steppings or ("kept", 0) in state.store:
+        m.escaped.update(_held(state, start, receiver))
 
 
 def conclude(m: Machine) -> None:
@@ -219,12 +219,12 @@ def behind(m: Machine, nodes: Iterable[int]) -> set[int]:
     return seen
 
 
-def _held(state: State, start: int | None = None) -> set[int]:
+def _held(state: State, start: int | None = None, receiver: Value | None = None) -> set[int]:
     """Return the nodes of tensors that objects and containers hold, as far as names reach them; with `start`, also of
     those that names reach themselves, in what is older."""
     found: set[int] = set()
     seen: set[Value] = set()
-    stack: list[Value] = []
+    stack: list[Value] = [] if receiver is None else [receiver]
     for key, value in state.store.items():
         if type(key) is tuple and (key[0] == "attribute" or type(key[0]) is int):
             if start is not None and type(key[0]) is int and key[0] >= start:

@@ -163,7 +163,7 @@ def _call(
     retention.left(m, outcomes)
     _dropped(m, [o.state for o in outcomes])
     for outcome in outcomes:
-        retention.outlives(m, outcome.state, start)
+        retention.outlives(m, outcome.state, start, receiver)
         if outcome.value is not None:
             for one in leaves.absent(outcome.state, outcome.value):
                 leaves.used(m, outcome.state, one, fails=False)
