@@ -23,6 +23,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from adlint.catalog import load
+
 VERDICTS = Path(__file__).with_name("verdicts.tsv")
 FIELDS = ("repository", "commit", "path", "line", "rule")
 TEST = re.compile(r"(^|/)(tests?|testing)/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.\w+$")
@@ -150,12 +152,15 @@ def verdicts(file: Path) -> dict[Finding, tuple[str, str]]:
 def page(findings: list[Finding], judged: dict[Finding, tuple[str, str]]) -> Iterator[str]:
     """Yield the lines of the report: by rule, by repository, and every finding with its verdict."""
     names = {finding.repository for finding in findings}
-    real = [finding for finding in findings if finding.path != NOTHING]
+    judgeable = {rule.name for rule in load().rules.values() if rule.family != "meta"}
+    real = [finding for finding in findings if finding.rule in judgeable]
+    broken = sum(finding.path != NOTHING and finding.rule not in judgeable for finding in findings)
     counted = [finding for finding in real if not finding.is_test]
     yield "# Precision on real repositories\n"
     yield (
         f"What adlint reports on default settings in {len(names)} repositories, read in the source by hand: TRUE if it"
-        " happens as reported and is not what the program is for. Findings in tests are listed and not counted. Made by"
+        " happens as reported and is not what the program is for. Findings in tests are listed and not counted;"
+        f" {broken} more say that a file is no Python 3 or that a comment silences nothing. Made by"
         " `python benchmarks/precision.py table` from a run and `benchmarks/verdicts.tsv`.\n"
     )
     yield "| rule | findings | true | false | unread | precision of those read | in tests |"
@@ -175,7 +180,7 @@ def page(findings: list[Finding], judged: dict[Finding, tuple[str, str]]) -> Ite
     for finding in findings:
         by_name[finding.repository, finding.commit].append(finding)
     for (name, commit), some in sorted(by_name.items()):
-        rules = Counter(finding.rule for finding in some if finding.path != NOTHING)
+        rules = Counter(finding.rule for finding in some if finding.rule in judgeable)
         text = ", ".join(f"{count} {rule}" for rule, count in sorted(rules.items()))
         yield f"| [{name}](https://github.com/{name}/tree/{commit}) | `{commit[:12]}` | {text or 'none'} |"
     yield "\n## Findings\n"

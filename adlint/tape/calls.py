@@ -105,6 +105,8 @@ def call(m: Machine, state: State, function: Value, given: Arguments, site: p.No
     if isinstance(function, Closure):
         return enter(m, state, function, given, site)
     if isinstance(function, Bound):
+        if not state.forwards and _is_forward(m, state, function):
+            return unseen.forward(m, state, function.receiver, given, site)
         return enter(
             m, state, function.function, replace(given, positional=(function.receiver, *given.positional)), site
         )
@@ -147,6 +149,15 @@ def _not_ours(m: Machine, state: State, function: Builtin | Library | Method, gi
     if isinstance(function, Library):
         return framework.function(m, state, function.name, given, site)
     return methods.method(m, state, function.receiver, function.name, given, site)
+
+
+def _is_forward(m: Machine, state: State, function: Bound) -> bool:
+    """Tell whether a method is what calling its network runs, as in `self.forward(x)`."""
+    thing, node = state.object(function.receiver), function.function.node
+    if not isinstance(thing, Module) or not isinstance(thing.cls, Ref) or not isinstance(node, p.Function):
+        return False
+    called = m.profile.method("module", node.name) == "call"
+    return called and attributes.find(state, thing.cls, node.name) == function.function
 
 
 def enter(m: Machine, state: State, closure: Closure, given: Arguments, site: p.Node) -> Value:

@@ -294,7 +294,7 @@ class Machine:
             else:
                 behind = tuple(n for n in dict.fromkeys(parents) if n not in tracked)
                 parents = tracked
-                if any(self.nodes[n].requires_grad is True for n in tracked):
+                if kind != "call" and any(self.nodes[n].requires_grad is True for n in tracked):
                     requires_grad = True
                 elif kind != "call" and not tracked:
                     kind, requires_grad, cut = "cut", False, "derived"
