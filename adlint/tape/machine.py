@@ -27,6 +27,7 @@ ABROAD, ABROAD_AT_ONCE = 10_000, 3_000
 ROOM = 4
 WAYS = 24
 DEPTH = 24
+NESTED = 6
 
 
 class Exhausted(Exception):

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from adlint import program as p
 from adlint.tape import calls, containers, expressions, functional, imports, keeping, library, scopes
-from adlint.tape.machine import ROOM, LoopRun, Machine, Stopped
+from adlint.tape.machine import NESTED, ROOM, LoopRun, Machine, Stopped
 from adlint.tape.state import Outcome, State, Store, join, written
 from adlint.tape.values import (
     NONE,
@@ -320,7 +320,7 @@ def _turns(
     m.loops[mark] = LoopRun(statement, before, state.frame)
     if statement is not None:
         m.facts.loops[mark] = statement
-    for number in range(count):
+    for number in range(count if len(outer) < NESTED else min(count, 1)):
         newest = m.counter
         results: list[Outcome] = []
         for s in live:
