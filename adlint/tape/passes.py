@@ -133,7 +133,10 @@ def _consumed(m: Machine, state: State, event: Event, walk: Walk, now: int) -> b
                 continue
             more = (("covered", _covered(m, first, event)), ("direct", first.moment == now))
             more = (*more, *_surroundings(m, kind, first, event, walk))
-            definite = definite and _sure_to_recur(m, kind, first, event, more)
+            if definite and not _sure_to_recur(m, kind, first, event, more):
+                if kind == "carried-graph":
+                    continue
+                definite = False
             m.note(state, Fact(kind, event, (first,), definite, m.nodes[node].site, details=more))
         state.crashed = state.crashed or definite
         return definite
@@ -155,7 +158,8 @@ def _outdated(m: Machine, state: State, event: Event, walk: Walk) -> bool:
     kind = {"here": "step-between", "carried": "carried-graph", "stale": "stale-forward"}[place(m, node, update, event)]
     definite = chained(update.guards, event.guards)
     details = (("outdated", leaf), *_surroundings(m, kind, update, event, walk))
-    definite = definite and (kind != "carried-graph" or bool(dict(details).get("holders")))
+    if kind == "carried-graph" and not (definite and dict(details).get("holders")):
+        return False
     m.note(state, Fact(kind, event, (update,), definite, m.nodes[node].site, details=details))
     state.crashed = state.crashed or definite
     return definite
@@ -179,7 +183,9 @@ def _counted_again(m: Machine, state: State, event: Event, walk: Walk) -> None:
             if not updated_since(state, behind.leaves, first.moment):
                 continue
             details = (("silent", True), *_surroundings(m, "carried-graph", first, event, walk))
-            definite = recurs(first, event) and _sure_to_recur(m, "carried-graph", first, event, details)
+            definite = recurs(first, event)
+            if definite and not _sure_to_recur(m, "carried-graph", first, event, details):
+                return
             m.note(state, Fact("carried-graph", event, (first,), definite, m.nodes[node].site, details=details))
             return
 
