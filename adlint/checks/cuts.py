@@ -259,3 +259,46 @@ def recorded(context: Context, rule: Rule, where: p.Node, scope: p.Expression) -
         return context.fix(rule, context.rewriter.unwrap(block), scope=context.text(scope))
     except CannotRewrite:
         return None
+
+
+def valued(context: Context, rule: Rule, site: p.Node, subject: p.Node | None) -> Fix | None:
+    """Keep a value without its graph: detach what it is made of where that is one tensor, else the whole."""
+    if not isinstance(subject, p.Expression) or isinstance(subject, (p.Collection, p.Mapping, p.Comprehension)):
+        return None
+    own = {context.text(target) for target in site.targets} if isinstance(site, p.Assign) else set()
+    roots = [part for part in _tensors(subject) if part is None or context.text(part) not in own]
+    edits: tuple[Edit, ...] = ()
+    try:
+        if roots and None not in roots and len({context.text(part) for part in roots}) == 1:
+            for part in roots:
+                assert part is not None
+                edits += context.rewriter.replace(part, f"{context.text(part)}.detach()")
+        else:
+            text = context.rewriter.text_of(subject)
+            text = text if isinstance(subject, (p.Name, p.Attribute, p.Call, p.Subscript)) else f"({text})"
+            edits = context.rewriter.replace(subject, f"{text}.detach()")
+        return context.fix(rule, edits)
+    except CannotRewrite:
+        return None
+
+
+def _tensors(expression: p.Expression) -> list[p.Expression | None]:
+    """Return the names that an expression is computed from; None for what may be anything."""
+    if isinstance(expression, p.Operator):
+        return [part for operand in expression.operands for part in _tensors(operand)]
+    if isinstance(expression, p.Conditional):
+        return [part for arm in (expression.then, expression.orelse) for part in _tensors(arm)]
+    if isinstance(expression, p.Constant):
+        return []
+    if isinstance(expression, p.Name):
+        return [expression]
+    if isinstance(expression, p.Attribute) and isinstance(expression.value, p.Name):
+        return [expression]
+    if isinstance(expression, p.Call):
+        function = expression.function
+        if isinstance(function, p.Name) and function.id in COUNTS:
+            return []
+        if isinstance(function, p.Attribute) and all(isinstance(a.value, p.Constant) for a in expression.arguments):
+            sized = isinstance(function.value, p.Name) and function.attr in ("size", "numel", "dim")
+            return [] if sized else _tensors(function.value)
+    return [None]

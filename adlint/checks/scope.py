@@ -93,21 +93,8 @@ def accumulated_graph(context: Context, rule: Rule) -> list[Diagnostic]:
             value=kept if len(kept) <= 60 else kept[:57] + "...", line=context.line(freed.site)
         )
         related = (context.related("this backward used the graph up", freed.site),)
-        found.append(context.diagnostic(rule, fact, site, message, related, _valued(context, rule, subject)))
+        found.append(context.diagnostic(rule, fact, site, message, related, cuts.valued(context, rule, site, subject)))
     return found
-
-
-def _valued(context: Context, rule: Rule, subject: p.Node | None) -> Fix | None:
-    """Keep the value without its graph."""
-    if not isinstance(subject, p.Expression) or isinstance(subject, (p.Collection, p.Mapping, p.Comprehension)):
-        return None
-    text = context.rewriter.text_of(subject)
-    if not isinstance(subject, (p.Name, p.Attribute, p.Call, p.Subscript)):
-        text = f"({text})"
-    try:
-        return context.fix(rule, context.rewriter.replace(subject, f"{text}.detach()"), value=context.text(subject))
-    except CannotRewrite:
-        return None
 
 
 def inference_tensor_in_graph(context: Context, rule: Rule) -> list[Diagnostic]:
