@@ -83,16 +83,16 @@ def accumulated_graph(context: Context, rule: Rule) -> list[Diagnostic]:
     """Report a value that is kept over the turns of a loop with a graph that a backward has already freed."""
     found, places = [], set()
     for fact in context.facts.of("kept-graph"):
-        site, freed = fact.event.site, fact.causes[0]
+        site, freed = fact.event.site, next(iter(fact.causes), None)
         if site in places or is_test(context.program.filename):
             continue
         places.add(site)
         subject = fact.event.subject
         kept = context.text(subject) if subject is not None else context.text(site)
-        message = rule.message.format(
-            value=kept if len(kept) <= 60 else kept[:57] + "...", line=context.line(freed.site)
+        message = rule.messages["default" if freed is not None else "alone"].format(
+            value=kept if len(kept) <= 60 else kept[:57] + "...", line=0 if freed is None else context.line(freed.site)
         )
-        related = (context.related("this backward used the graph up", freed.site),)
+        related = () if freed is None else (context.related("this backward used the graph up", freed.site),)
         found.append(context.diagnostic(rule, fact, site, message, related, cuts.valued(context, rule, site, subject)))
     return found
 

@@ -18,17 +18,19 @@ CHOOSING = ("torch.min", "torch.max")
 
 def added(m: Machine, state: State, held: Iterable[Value], value: Value, site: p.Node, subject: p.Node | None) -> None:
     """Look at a value that a container gets, beside what it holds."""
-    if not _looked_at(state):
+    if not _looked_at(state) or not state.recording:
         return
     new = [n for n in library.nodes_in(m, state, value, sources=False) if m.nodes[n].requires_grad is True]
     new = [n for n in new if m.nodes[n].kind != "leaf"]
     if not new:
         return
     for old in {n for v in held for n in library.nodes_in(m, state, v, sources=False)}:
-        freed = spent(m, state, old)
-        if freed is not None and old not in new:
+        freed = spent(m, state, old) if old not in new else None
+        if freed is not None:
             _note(m, state, new[-1], freed, site, subject, (old, *new))
             return
+        if old not in new and _is_loss(m, new[-1]):
+            _suspect(m, state, old, (old, *new), site, subject)
 
 
 def assigned(m: Machine, state: State, statement: p.Assign, value: Value) -> None:
@@ -51,9 +53,13 @@ def grown(m: Machine, state: State, before: Value, node: int, site: p.Node, subj
     thing = state.object(before)
     if isinstance(thing, Tensor):
         chain = ancestors(m.nodes, node).nodes
-        freed = spent(m, state, thing.node) if thing.node in chain and thing.node != node else None
+        if thing.node not in chain or thing.node == node:
+            return
+        freed = spent(m, state, thing.node)
         if freed is not None:
             _note(m, state, node, freed, site, subject, (node,))
+        elif record.operation in ("+", "add_") and any(_is_loss(m, n) for n in record.parents):
+            _suspect(m, state, thing.node, (node,), site, subject)
     elif isinstance(before, Unknown) and isinstance(site, p.Assign):
         read = cuts.read_from(m, state, before)
         again = any(_same(site.targets[0], part) for part in p.walk(site.value))
@@ -64,7 +70,7 @@ def grown(m: Machine, state: State, before: Value, node: int, site: p.Node, subj
 
 
 def _looked_at(state: State) -> bool:
-    return bool(state.turn) and ("backwards", 0) in state.store and not state.muted and not state.crashed
+    return bool(state.turn) and not state.muted and not state.crashed
 
 
 def spent(m: Machine, state: State, node: int) -> Event | None:
@@ -74,6 +80,36 @@ def spent(m: Machine, state: State, node: int) -> Event | None:
         if freed is not None and m.nodes[part].kind != "leaf" and _earlier(m.nodes[part].turn, state.turn):
             return freed
     return None
+
+
+def _is_loss(m: Machine, node: int) -> bool:
+    """Tell whether a value is a loss, or a multiple of one."""
+    record = m.nodes[node]
+    while record.operation in ("*", "/") and len(record.parents) == 1:
+        record = m.nodes[record.parents[0]]
+    return m.profile.measures(record.operation)
+
+
+def _suspect(m: Machine, state: State, old: int, kept: tuple[int, ...], site: p.Node, subject: p.Node | None) -> None:
+    """Remember losses that pile up with graphs which nothing has backpropagated so far."""
+    whole = all(isinstance(call, p.Call) for call in state.calls)
+    if whole and state.recording == "on" and not state.partial and _earlier(m.nodes[old].turn, state.turn):
+        m.pending.append((m.event(state, "keep", site, subject, object=kept), frozenset(kept)))
+
+
+def close(m: Machine, escaped: frozenset[int] | set[int]) -> None:
+    """Note the losses that were read as numbers and, in the whole root, neither backpropagated nor handed on."""
+    pending, m.pending = m.pending, []
+    if not pending or not m.complete:
+        return
+    read = {n for nodes, _ in m.readings.values() for one in nodes for n in ancestors(m.nodes, one).nodes}
+    evaluated = {n for _, nodes in m.recorded.values() for n in nodes}
+    for event, kept in pending:
+        chain = {n for one in kept for n in ancestors(m.nodes, one).nodes}
+        if kept & m.walked or kept & escaped or chain & evaluated or not kept & read:
+            continue
+        if any(ancestors(m.nodes, one).leaves & m.owned for one in kept):
+            m.note(State(), Fact("kept-graph", event, (), True))
 
 
 def _earlier(made: Turn, now: Turn) -> bool:

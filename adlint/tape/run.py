@@ -9,6 +9,7 @@ from adlint.tape import (
     calls,
     dropped,
     hooks,
+    keeping,
     leaves,
     library,
     modes,
@@ -203,6 +204,7 @@ def _close(m: Machine, uncalled: str, named: bool = False) -> None:
             details = (("mixed", mixed), ("walked", bool(nodes & m.walked)), ("uncalled", uncalled))
             m.note(State(), Fact("recorded-in-eval", event, (), True, details=details))
         scopes.close(m, escaped, backpropagated)
+        keeping.close(m, escaped)
         modes.close(m, escaped)
     m.recorded, m.outside, m.trials = {}, {}, {}
     m.loops, m.entries, m.stored = {}, [], {}
