@@ -243,6 +243,7 @@ class Profile:
     consume: str
     retain_argument: str
     lenient: tuple[str, ...]
+    proportional: tuple[str, ...]
     implied_retain: tuple[str, ...]
     backward_parameters: Mapping[str, tuple[str, ...]]
     repeatable: frozenset[str]
@@ -473,6 +474,7 @@ def read_profile(file: Traversable, parts: Iterable[Traversable] = ()) -> Profil
         consume=consume,
         retain_argument=table.text("retain_argument", default=""),
         lenient=table.strings("lenient"),
+        proportional=table.strings("proportional"),
         implied_retain=table.strings("implied_retain"),
         backward_parameters=MappingProxyType(_positions(table)),
         repeatable=frozenset(table.strings("repeatable")),

@@ -50,6 +50,7 @@ DIFFERS = {
     "missing-step",
     "missing-train-mode",
     "missing-zero-grad",
+    "unscaled-accumulation",
     "discarded-grad",
 }
 """Rules whose programs run through with another result than the fixed one."""

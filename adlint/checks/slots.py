@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from adlint import program as p
 from adlint.catalog import Rule
-from adlint.checks import functional, leaves, placing
+from adlint.checks import functional, leaves, placing, windows
 from adlint.checks.context import Applicability, CannotRewrite, Context, Event, Fix, visible
 from adlint.checks.scope import is_test
 from adlint.diagnostics import Diagnostic
@@ -176,6 +176,31 @@ def _clipped(context: Context, rule: Rule, fact: Fact, key: str) -> Fix | None:
         return context.fix(rule, context.rewriter.insert_before(statement, code), "scaled", code=code)
     except CannotRewrite:
         return None
+
+
+def unscaled_accumulation(context: Context, rule: Rule) -> list[Diagnostic]:
+    """Report a window whose step applies the sum of means that nobody divides by its length."""
+    found, seen = [], set()
+    for fact in context.facts.of("unscaled"):
+        backward, step = fact.event, fact.causes[0]
+        divisor = windows.length(context, step)
+        if backward.site in seen or divisor is None or windows.sized(context, divisor):
+            continue
+        if isinstance(divisor, p.Constant) and divisor.value in (0, 1):
+            continue
+        seen.add(backward.site)
+        length = context.text(divisor)
+        message = rule.message.format(length=length, line=context.line(step.site))
+        related = (context.related("the step that applies their sum", step.site),)
+        fix = None
+        change = windows.divided(context, backward, divisor)
+        if change is not None and visible(context, divisor, divisor, backward.site):
+            try:
+                fix = context.fix(rule, context.rewriter.replace(*change), length=length)
+            except CannotRewrite:
+                fix = None
+        found.append(context.diagnostic(rule, fact, backward.site, message, related, fix))
+    return found
 
 
 def missing_step(context: Context, rule: Rule) -> list[Diagnostic]:

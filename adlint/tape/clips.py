@@ -73,6 +73,7 @@ def _idle(m: Machine, state: State, one: int, slot: slots.Slot, event: Event) ->
     step = slot.applied or slot.before
     if step is not None and step.turn == event.turn and step.kind == "step":
         m.note(state, Fact("idle-clip", event, (step,), True, details=(("leaf", one), ("late", True))))
+        state.store[("slot", one)] = replace(slot, early=event)
     elif slot.status == "clean" or (step is not None and step.turn != event.turn):
         state.store[("slot", one)] = replace(slot, early=event)
 
@@ -85,7 +86,9 @@ def filled(m: Machine, state: State, one: int, slot: slots.Slot, backward: Event
 
 
 def applied(m: Machine, state: State, one: int, slot: slots.Slot, step: Event) -> None:
-    """Note a step that applies what was clipped while it was still scaled."""
+    """Note a step that applies what was clipped while still scaled; a clip between two steps is for the second one."""
+    if slot.early is not None and slot.status == "applied":
+        m.ledger.useful.add(slot.early.site)
     if slot.clipped is not None and slot.fills:
         causes = (slot.fills[-1], step) if slot.unscaled is None else (slot.fills[-1], step, slot.unscaled)
         m.note(state, Fact("scaled-clip", slot.clipped, causes, True, details=(("leaf", one), ("step", step))))

@@ -25,6 +25,7 @@ from adlint.tape import (
     scopes,
     unseen,
     updates,
+    windows,
 )
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
@@ -174,6 +175,7 @@ def function(m: Machine, state: State, name: str, given: calls.Arguments, site: 
 def operation(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
     out = given.get(None, "out")
     result = library.operation(m, state, name, given.values, site)
+    windows.measured(m, state, name, calls.Arguments(), given, result)
     short = name.rsplit(".", 1)[-1]
     if (
         short in ("max", "min", "sort", "topk", "median", "mode", "cummax", "cummin", "kthvalue")
@@ -268,7 +270,10 @@ def _variable(m: Machine, state: State, name: str, given: calls.Arguments, site:
 
 def _module(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
     leaf = None if m.profile.parameterless(name) else m.node(state, "leaf", "layer", (), False, site, True)
-    return m.allocate(state, Module(name, leaf, modal=modes.cares(m, state, name, given)))
+    reference = m.allocate(state, Module(name, leaf, modal=modes.cares(m, state, name, given)))
+    if m.profile.role(name) == "loss":
+        m.losses[reference.id] = given
+    return reference
 
 
 def container(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from adlint import program as p
 from adlint.tape.facts import Event, apart
-from adlint.tape.values import Key
+from adlint.tape.values import Const, Key
 
 
 @dataclass(slots=True)
@@ -55,5 +55,5 @@ def counts(key: Key) -> bool:
     if not isinstance(key, tuple):
         return False
     if len(key) == 4 and key[:2] == ("op", "%"):
-        return True
+        return bool(key[3] != Const(1))
     return any(counts(part) for part in key)

@@ -168,6 +168,8 @@ class Machine:
     stored: dict[int, set[p.Node]] = field(default_factory=dict)
     ledger: Ledger = field(default_factory=Ledger)
     scaled: dict[int, Key] = field(default_factory=dict)
+    means: set[int] = field(default_factory=set)
+    losses: dict[int, Any] = field(default_factory=dict)
     resolver: Resolver = NOTHING
     frames: dict[str, int | None] = field(default_factory=dict)
     """The global frame of each file that was asked for, None where there is none: 0 for this one, others below."""

@@ -17,6 +17,7 @@ from adlint.tape import (
     retention,
     scopes,
     updates,
+    windows,
 )
 from adlint.tape.machine import Entry, Machine
 from adlint.tape.state import State
@@ -61,6 +62,9 @@ def forward(m: Machine, state: State, module: Value, given: calls.Arguments, sit
         name = thing.cls if isinstance(thing.cls, str) else "module"
         values = [*given.values, Leaves(leaves, single=True)]
         result = library.operation(m, state, name, values, site)
+        built = windows.is_built(m, state, module)
+        if built is not None:
+            windows.measured(m, state, name, built, given, result)
         result = _several(m, state, name.rpartition(".")[2], result, site)
     for hook in _hooks(state, "register_forward_hook", module):
         calls.call(m, state, hook, calls.Arguments((module, inputs, result)), site)

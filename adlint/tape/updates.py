@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import clips, dropped, functional, library, overwrites, passes, players, retention, slots
+from adlint.tape import clips, dropped, functional, library, overwrites, passes, players, retention, slots, windows
 from adlint.tape.facts import Event, Fact, apart
 from adlint.tape.graph import Walk, ancestors
 from adlint.tape.ledger import counts
@@ -92,6 +92,8 @@ def _apply(m: Machine, state: State, one: int, event: Event, applier: Key, exact
         m.ledger.apply(event, one, slot.fills if slot.fills else (event,))
         _windowed(m, state, one, slot, event, exact)
         clips.applied(m, state, one, slot, event)
+        if exact and len(slot.fills) > 1:
+            windows.applied(m, state, one, slot, event)
     elif not _alone(m, state, slot, event, exact):
         return
     elif slot.wiped is not None:

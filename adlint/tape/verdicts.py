@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from adlint.tape import cuts, keeping, modes, terms
+from adlint.tape import cuts, keeping, modes, terms, windows
 from adlint.tape.facts import Event, Fact, apart
 from adlint.tape.graph import ancestors
 from adlint.tape.machine import Machine
@@ -22,6 +22,9 @@ def settled(m: Machine, facts: Iterable[Fact]) -> Iterator[Fact]:
                 yield fact
         elif fact.kind == "idle-clip":
             if fact.event.site not in m.ledger.useful:
+                yield fact
+        elif fact.kind == "unscaled":
+            if not windows.doubted(m, fact):
                 yield fact
         elif fact.kind == "scaled-clip":
             yield fact
