@@ -244,6 +244,7 @@ class Profile:
     retain_argument: str
     lenient: tuple[str, ...]
     proportional: tuple[str, ...]
+    seeds: tuple[str, ...]
     implied_retain: tuple[str, ...]
     backward_parameters: Mapping[str, tuple[str, ...]]
     repeatable: frozenset[str]
@@ -261,8 +262,8 @@ class Profile:
     _rewraps: frozenset[str]
     _keeps: Mapping[str, str]
     recurrent: tuple[str, ...]
-    _same: frozenset[str]
-    _views: frozenset[str]
+    _results: Mapping[str, str]
+    _shapes: Mapping[str, str]
     _losses: re.Pattern[str]
     _operands: frozenset[str]
     _known: dict[str, str] = field(default_factory=dict)
@@ -337,18 +338,14 @@ class Profile:
                 return operation[len(prefix) :]
         return operation
 
-    def makes_new(self, operation: str) -> bool:
-        """Whether the result of this operation is certainly another tensor than its argument."""
+    def result(self, operation: str) -> str:
+        """ "view" of its argument, "same" where it may be the argument itself, "new" tensor; empty if not known."""
         name = self._short(operation)
-        return name in self._saves and name not in self._same
+        return self._results.get(name) or ("new" if name in self._saves else "")
 
-    def may_be_same(self, operation: str) -> bool:
-        """Whether this operation may hand back its argument, and otherwise converts it."""
-        return self._short(operation) in self._same
-
-    def views(self, operation: str) -> bool:
-        """Whether the result of this operation certainly shares its argument's memory."""
-        return self._short(operation) in self._views
+    def shape(self, operation: str) -> str:
+        """How the shape of an operation's result follows from its arguments, a kind of `[shapes]`; empty if unknown."""
+        return self._shapes.get(self._short(operation), "")
 
     def measures(self, operation: str) -> bool:
         """Tell whether an operation, by its dotted name, makes a loss of outputs and targets."""
@@ -475,6 +472,7 @@ def read_profile(file: Traversable, parts: Iterable[Traversable] = ()) -> Profil
         retain_argument=table.text("retain_argument", default=""),
         lenient=table.strings("lenient"),
         proportional=table.strings("proportional"),
+        seeds=table.strings("seeds"),
         implied_retain=table.strings("implied_retain"),
         backward_parameters=MappingProxyType(_positions(table)),
         repeatable=frozenset(table.strings("repeatable")),
@@ -492,8 +490,8 @@ def read_profile(file: Traversable, parts: Iterable[Traversable] = ()) -> Profil
         _rewraps=frozenset(table.strings("rewraps")),
         _keeps=MappingProxyType(keeps),
         recurrent=table.strings("recurrent"),
-        _same=frozenset(table.strings("same")),
-        _views=frozenset(table.strings("views")),
+        _results=table.kinds("results"),
+        _shapes=table.kinds("shapes"),
         _losses=re.compile("|".join(translate(name) for name in table.strings("losses")) or "(?!)"),
         _operands=frozenset(table.strings("saves_operands")),
     )

@@ -6,8 +6,9 @@ Knows nothing of rules or frameworks; reads only what it is handed. Prints nothi
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if sys.version_info >= (3, 11):
@@ -70,6 +71,12 @@ class Table:
         if not all(isinstance(item, str) for item in value):
             raise CatalogError(self.file, self.path + key, "is not a list of strings")
         return tuple(value)
+
+    def kinds(self, key: str) -> Mapping[str, str]:
+        """Read lists of names under kinds as a table from names to kinds."""
+        child = self.child(key)
+        found = {name: kind for kind in list(child.data) for name in child.strings(kind)} if child else {}
+        return MappingProxyType(found)
 
     def texts(self, key: str, required: bool = False) -> dict[str, str]:
         value = self.take(key, dict, required) or {}

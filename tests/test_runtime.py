@@ -28,6 +28,7 @@ RAISES = {
     "shared-backward": (FREED,),
     "inference-tensor-in-graph": (INFERENCE,),
     "non-leaf-grad": ("'NoneType'", "can't optimize a non-leaf Tensor"),
+    "non-scalar-backward": ("grad can be implicitly created only for scalar outputs",),
     "inplace-on-leaf": ("leaf Variable that requires grad",),
     "inactive-grad": ("appears to not have been used in the graph", "does not require grad"),
 }

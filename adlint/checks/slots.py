@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from adlint import program as p
 from adlint.catalog import Rule
-from adlint.checks import functional, leaves, placing, windows
+from adlint.checks import functional, leaves, placing, reducing, windows
 from adlint.checks.context import Applicability, CannotRewrite, Context, Event, Fix, visible
 from adlint.checks.scope import is_test
 from adlint.diagnostics import Diagnostic
@@ -301,6 +301,19 @@ def discarded_grad(context: Context, rule: Rule) -> list[Diagnostic]:
     for fact in context.facts.of("update-dropped"):
         message = rule.messages["update"].format(call=functional.callee(context, fact.event.site))
         found.append(context.diagnostic(rule, fact, fact.event.site, message, (), functional.kept(context, rule, fact)))
+    return found
+
+
+def non_scalar_backward(context: Context, rule: Rule) -> list[Diagnostic]:
+    """Report a pass without a seed that begins with more than one value."""
+    found = []
+    for fact in context.facts.of("many-rooted"):
+        why = dict(fact.details)["why"]
+        key = "grad" if fact.event.kind == "grad" else "default"
+        message = rule.messages[key].format(loss=context.text(fact.event.subject))
+        related = (context.related("here it is left with more than one value", why),) if isinstance(why, p.Node) else ()
+        fix = reducing.reduced(context, rule, fact)
+        found.append(context.diagnostic(rule, fact, fact.event.site, message, related, fix))
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import attributes, calls, keeping, leaves, library, updates
+from adlint.tape import attributes, calls, keeping, leaves, library, shapes, updates
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -128,7 +128,7 @@ def turns(m: Machine, state: State, value: Value, site: p.Node | None) -> tuple[
     if isinstance(thing, Tensor):
         if library.is_open(m, state, value):
             return (lambda s, n: library.part(m, s, value, ("element", n), site or p.Pass())), True
-        return (lambda s, n: library.operation(m, s, "torch.unbind", [value], site or p.Pass())), True
+        return (lambda s, n: _row(m, s, value, Linear(("row",), n), site or p.Pass())), True
     if isinstance(value, Unknown):
         mark = m.fresh()
         return (lambda s, n: Unknown(("item", value.key, (mark, n)))), True
@@ -212,6 +212,11 @@ def concatenate(m: Machine, state: State, op: str, left: Value, right: Value) ->
     return None
 
 
+def _row(m: Machine, state: State, value: Value, number: Value, site: p.Node) -> Value:
+    """Return a row of a tensor that is iterated or unpacked."""
+    return shapes.element(m, state, value, number, library.operation(m, state, "torch.unbind", [value], site))
+
+
 def index(m: Machine, state: State, value: Value, key: Value, site: p.Node) -> Value:
     """Run `value[key]`."""
     thing = state.object(value)
@@ -224,13 +229,9 @@ def index(m: Machine, state: State, value: Value, key: Value, site: p.Node) -> V
     if isinstance(thing, Tensor):
         if library.is_open(m, state, value) and isinstance(key, (Const, Unknown, Linear)):
             return library.part(m, state, value, ("item", key_of(key)), site)
-        return library.operation(
-            m,
-            state,
-            _index_operation(m, state, key),
-            [value, key] if library.is_tensorial(m, state, key) else [value],
-            site,
-        )
+        given = [value, key] if library.is_tensorial(m, state, key) else [value]
+        picked = library.operation(m, state, _index_operation(m, state, key), given, site)
+        return shapes.element(m, state, value, key, picked)
     if isinstance(value, Tuple) or isinstance(thing, (Sequence, Module)):
         return _at(m, state, value, key)
     if isinstance(thing, Table):
@@ -402,7 +403,7 @@ def unpack(m: Machine, state: State, value: Value, count: int, star: int | None,
     if isinstance(thing, Tensor):
         if library.is_open(m, state, value):
             return [library.part(m, state, value, ("item", Const(n)), site) for n in range(count)]
-        return [library.operation(m, state, "torch.unbind", [value], site) for _ in range(count)]
+        return [_row(m, state, value, Const(n), site) for n in range(count)]
     if isinstance(value, Unknown):
         return [Unknown(("item", value.key, Const(n))) for n in range(count)]
     if isinstance(value, Leaves):

@@ -87,6 +87,13 @@ def _batch(key: Key) -> Key:
     return key
 
 
+def in_batch(m: Machine, value: Value) -> bool:
+    """Tell whether a value came out of a loop over data, in one batch with what a network was fed."""
+    key = value.key if isinstance(value, Unknown) else None
+    whole = isinstance(key, tuple) and len(key) == 3 and key[0] == "item" and isinstance(key[2], Const)
+    return whole and _batch(key) is not key and _batch(key) in m.batches
+
+
 def _is_data(m: Machine, state: State, key: Key) -> bool:
     """Tell whether an unknown is data for certain: a number, or something out of a batch."""
     if number(m, key):

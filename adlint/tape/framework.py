@@ -23,6 +23,7 @@ from adlint.tape import (
     modes,
     passes,
     scopes,
+    shapes,
     unseen,
     updates,
     windows,
@@ -176,6 +177,9 @@ def operation(m: Machine, state: State, name: str, given: calls.Arguments, site:
     out = given.get(None, "out")
     result = library.operation(m, state, name, given.values, site)
     windows.measured(m, state, name, calls.Arguments(), given, result)
+    if m.profile.shape(name) in ("loss", "sample-loss"):
+        shapes.keep(m, state, result, shapes.loss(m, state, name, given, given, site))
+    shapes.operation(m, state, name, given, result, site)
     short = name.rsplit(".", 1)[-1]
     if (
         short in ("max", "min", "sort", "topk", "median", "mode", "cummax", "cummin", "kthvalue")
@@ -237,8 +241,10 @@ def _factory(m: Machine, state: State, name: str, given: calls.Arguments, site: 
     flag = _recorded(m, state, given)
     why, behind = rewrapped(m, state, name, given)
     if (isinstance(flag, Const) and flag.value) or (isinstance(flag, Unknown) and m.decide(state, ("truth", flag.key))):
-        return library.leaf(m, state, site, why if behind else "", behind)
-    return library.cut(m, state, site, why, behind)
+        result = library.leaf(m, state, site, why if behind else "", behind)
+    else:
+        result = library.cut(m, state, site, why, behind)
+    return shapes.made(m, state, name, given, result)
 
 
 def _recorded(m: Machine, state: State, given: calls.Arguments) -> Value | None:
@@ -252,7 +258,8 @@ def _recorded(m: Machine, state: State, given: calls.Arguments) -> Value | None:
 
 def _parameter(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
     flag = given.get(1, "requires_grad")
-    return library.cut(m, state, site) if flag == FALSE else library.leaf(m, state, site)
+    result = library.cut(m, state, site) if flag == FALSE else library.leaf(m, state, site)
+    return shapes.keep(m, state, result, shapes.of(m, state, given.get(0, "data")))
 
 
 def _variable(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
@@ -263,7 +270,7 @@ def _variable(m: Machine, state: State, name: str, given: calls.Arguments, site:
     if isinstance(flag, Const) and flag.value:
         return library.leaf(m, state, site, why if behind else "", behind)
     first = given.positional[0] if given.positional else None
-    if first is None or (behind and (not library.is_tensorial(m, state, first) or not m.profile.may_be_same(name))):
+    if first is None or (behind and (not library.is_tensorial(m, state, first) or m.profile.result(name) != "same")):
         return library.cut(m, state, site, why, behind)
     return first
 
@@ -271,8 +278,7 @@ def _variable(m: Machine, state: State, name: str, given: calls.Arguments, site:
 def _module(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
     leaf = None if m.profile.parameterless(name) else m.node(state, "leaf", "layer", (), False, site, True)
     reference = m.allocate(state, Module(name, leaf, modal=modes.cares(m, state, name, given)))
-    if m.profile.role(name) == "loss":
-        m.losses[reference.id] = given
+    m.built[reference.id] = given
     return reference
 
 
@@ -368,6 +374,10 @@ def walk(m: Machine, state: State, kind: str, name: str, root: Value, given: cal
     asked = kind == "backward" and retained and _keeps(argument(m.profile.retain_argument)) and not given.open
     asked = asked and not any(_keeps(argument(other)) for other in m.profile.implied_retain)
     whole = not _others(given, names, rooted, m.profile.retain_argument)
+    seeds = [argument(key) for key in m.profile.seeds]
+    if m.profile.seeds and all(seed in (None, NONE) for seed in seeds) and not given.open:
+        several = containers.items(m, state, root) if not isinstance(state.object(root), Tensor) else [root]
+        shapes.root(m, state, kind, several or [], site, subject)
     passes.backward(m, state, kind, roots, site, subject, retained, limit, asked, whole)
 
 
@@ -407,7 +417,8 @@ def _checkpoint(m: Machine, state: State, name: str, given: calls.Arguments, sit
 
 
 def _detach(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
-    return library.cut(m, state, site, "detach", _nodes(m, state, given))
+    result = library.cut(m, state, site, "detach", _nodes(m, state, given))
+    return shapes.keep(m, state, result, shapes.of(m, state, given.get(0, "input")))
 
 
 def _read(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:

@@ -24,7 +24,7 @@ def origin(m: Machine, node: int) -> Node | None:
     """Return the operation that made an inference tensor, looking through views of it; None for any other tensor."""
     record = m.nodes[node]
     while record.cut == "derived" or record.cut == "detach":
-        if len(record.behind) != 1 or (record.cut == "derived" and not m.profile.views(record.operation)):
+        if len(record.behind) != 1 or (record.cut == "derived" and m.profile.result(record.operation) != "view"):
             return None
         record = m.nodes[record.behind[0]]
     sure = record.cut == "inference" and record.scope is not None and not record.hidden and record.operation != "call"

@@ -43,9 +43,10 @@ def is_result(m: Machine, state: State, node: int) -> bool:
             return False
         if record.operation == "[]=" and any(("retained", one) in state.store for one in record.parents):
             return False
-        if current in seen or m.profile.makes_new(record.operation):
+        result = m.profile.result(record.operation)
+        if current in seen or result in ("new", "view"):
             continue
-        if m.profile.saves(record.operation) is None and not m.profile.may_be_same(record.operation):
+        if result != "same":
             return False
         seen.add(current)
         pending += record.parents
@@ -196,7 +197,7 @@ def _leaves_in(m: Machine, state: State, target: Value) -> tuple[int, ...]:
     if not isinstance(thing, Tensor):
         return ()
     node = m.nodes[thing.node]
-    while node.kind == "operation" and len(node.parents) == 1 and m.profile.views(node.operation):
+    while node.kind == "operation" and len(node.parents) == 1 and m.profile.result(node.operation) == "view":
         node = m.nodes[node.parents[0]]
     return (node.id,) if node.kind == "leaf" else ()
 

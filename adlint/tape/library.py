@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import clips, inference, retention, slots, terms, updates
+from adlint.tape import calls, clips, inference, retention, shapes, slots, terms, updates
 from adlint.tape.graph import Node
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
@@ -119,10 +119,10 @@ def operation(m: Machine, state: State, name: str, values: Iterable[Value], site
     hidden = not all(_transparent(m, state, v) for v in held)
     inference.entered(m, state, name, parents, site)
     if state.recording in ("off", "inference"):
-        hidden = m.profile.may_be_same(name)
+        hidden = m.profile.result(name) == "same"
     made = m.node(state, "operation", name, parents, m.profile.saves(name), site, hidden=hidden)
     terms.summed(m, state, name, parents, made, site)
-    return tensor(m, state, made)
+    return shapes.operation(m, state, name, calls.Arguments(tuple(held)), tensor(m, state, made), site, direct=True)
 
 
 def _transparent(m: Machine, state: State, value: Value, depth: int = 4) -> bool:
@@ -257,6 +257,7 @@ def set_requires_grad(m: Machine, state: State, target: Value, flag: Value, site
         state.store[("retained", thing.node)] = True
         if on and m.nodes[thing.node].requires_grad is not True:
             made = m.node(state, "leaf", "tensor", (), False, site, True, cut="wrapped", behind=(thing.node,))
+            shapes.same(m, thing.node, made)
             state.store[target.id] = Tensor(made)
         return
     retention.touched(m, state)

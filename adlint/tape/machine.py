@@ -162,6 +162,8 @@ class Machine:
     twins: dict[int, tuple[int, ...]] = field(default_factory=dict)
     named: dict[str, int] = field(default_factory=dict)
     changes: int = 0
+    sizes: dict[int, Any] = field(default_factory=dict)
+    built: dict[int, Any] = field(default_factory=dict)
     guessed: set[int] = field(default_factory=set)
     loops: dict[int, LoopRun] = field(default_factory=dict)
     entries: list[Entry] = field(default_factory=list)
@@ -169,7 +171,6 @@ class Machine:
     ledger: Ledger = field(default_factory=Ledger)
     scaled: dict[int, Key] = field(default_factory=dict)
     means: set[int] = field(default_factory=set)
-    losses: dict[int, Any] = field(default_factory=dict)
     resolver: Resolver = NOTHING
     frames: dict[str, int | None] = field(default_factory=dict)
     """The global frame of each file that was asked for, None where there is none: 0 for this one, others below."""

@@ -16,6 +16,7 @@ from adlint.tape import (
     leaves,
     library,
     modes,
+    shapes,
     unseen,
     updates,
 )
@@ -181,7 +182,7 @@ def _tensor_method(m: Machine, state: State, receiver: Value, name: str, given: 
         return NONE
     behind = library.nodes_in(m, state, receiver)
     if role == "detach":
-        return library.cut(m, state, site, "detach", behind)
+        return shapes.keep(m, state, library.cut(m, state, site, "detach", behind), shapes.of(m, state, receiver))
     if role == "detach_in_place":
         if isinstance(receiver, Ref):
             made = m.node(state, "cut", "", (), False, site, False, cut="detach", behind=behind)
@@ -241,6 +242,7 @@ def _in_place(m: Machine, state: State, receiver: Value, name: str, given: calls
         parents = tuple(n for v in (receiver, *given.values) for n in library.nodes_in(m, state, v))
         changed = m.node(state, "operation", name, parents, saves, site)
         leaves.moved(state, thing.node, changed)
+        shapes.same(m, thing.node, changed)
         state.store[receiver.id] = Tensor(changed)
     return receiver
 

@@ -16,6 +16,7 @@ from adlint.tape import (
     modes,
     retention,
     scopes,
+    shapes,
     updates,
     windows,
 )
@@ -65,6 +66,7 @@ def forward(m: Machine, state: State, module: Value, given: calls.Arguments, sit
         built = windows.is_built(m, state, module)
         if built is not None:
             windows.measured(m, state, name, built, given, result)
+        shapes.layer(m, state, module, given, result, site)
         result = _several(m, state, name.rpartition(".")[2], result, site)
     for hook in _hooks(state, "register_forward_hook", module):
         calls.call(m, state, hook, calls.Arguments((module, inputs, result)), site)

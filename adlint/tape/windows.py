@@ -80,9 +80,9 @@ def _is_mean(m: Machine, node: int) -> bool:
 def is_built(m: Machine, state: State, module: Value) -> calls.Arguments | None:
     """Return what a module of the framework was built with, if it is a loss."""
     thing = state.object(module)
-    if isinstance(thing, Module) and isinstance(thing.cls, str) and isinstance(module, Ref):
-        return m.losses.get(module.id)
-    return None
+    if not isinstance(thing, Module) or not isinstance(thing.cls, str) or not isinstance(module, Ref):
+        return None
+    return m.built.get(module.id) if m.profile.role(thing.cls) == "loss" else None
 
 
 def doubted(m: Machine, fact: Fact) -> bool:
