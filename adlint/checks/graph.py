@@ -348,7 +348,7 @@ def _combined(context: Context, rule: Rule, fact: Fact) -> Fix | None:
         edits: tuple[Edit, ...] = (*context.rewriter.delete(a), *context.rewriter.replace(right, total))
     except CannotRewrite:
         return None
-    return context.fix(rule, edits)
+    return context.fix(rule, edits, applicability=Applicability.UNSAFE if dict(fact.details)["several"] else None)
 
 
 def _keep(context: Context, rule: Rule, event: Event, argument: str, title: str) -> Fix | None:

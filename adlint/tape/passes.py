@@ -132,6 +132,8 @@ def _consumed(m: Machine, state: State, event: Event, walk: Walk, now: int) -> b
             if kind in ("carried-graph", "stale-forward") and m.nodes[node].kind == "source":
                 continue
             more = (("covered", _covered(m, first, event)), ("direct", first.moment == now))
+            if kind == "shared-consumed":
+                more = (*more, ("several", players.several(m, state, first, event)))
             more = (*more, *_surroundings(m, kind, first, event, walk))
             if definite and not _sure_to_recur(m, kind, first, event, more):
                 if kind == "carried-graph":

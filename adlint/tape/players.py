@@ -42,6 +42,12 @@ def intruder(m: Machine, state: State, node: int, first: Event, event: Event) ->
     return (found, entries) if entries else None
 
 
+def several(m: Machine, state: State, first: Event, event: Event) -> bool:
+    """Tell whether more than one optimizer owns parameters that two backwards reach."""
+    reached = _leaves(m, first) | _leaves(m, event)
+    return sum(bool(leaves & reached) for leaves in _owned(state)) > 1
+
+
 def leaks(m: Machine, state: State, leaf: int, own: Event, backward: Event, stepped: Event) -> tuple[Entry, ...]:
     """Return where the network of a step's optimizer takes in what brings its backward to a leaf of another optimizer,
     which has an own backward; nothing if the former also reaches the leaf on another way."""
