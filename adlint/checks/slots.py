@@ -227,7 +227,33 @@ def missing_step(context: Context, rule: Rule) -> list[Diagnostic]:
         elif fix is None and name:
             fix = _stepped(context, rule, fact, name)
         found.append(context.diagnostic(rule, fact, site, message, related, fix))
+    for fact in context.facts.of("strangers"):
+        if fact.event.site not in seen:
+            seen.add(fact.event.site)
+            step, build = fact.causes
+            text = rule.messages["strangers"].format(owner=_owner(context, step), line=context.line(build.site))
+            others = (context.related("built with other parameters", build.site),)
+            fix = _rebuilt(context, rule, fact)
+            found.append(context.diagnostic(rule, fact, fact.event.site, text, others, fix))
     return found
+
+
+def _rebuilt(context: Context, rule: Rule, fact: Fact) -> Fix | None:
+    """Build the optimizer right before the loop, when its network is the one that is trained."""
+    build = context.statement(fact.causes[1].site)
+    place = context.in_block_of(fact.event.site, build)
+    block = context.block(build)
+    if place is None or not isinstance(build, p.Assign) or block.index(place) <= block.index(build):
+        return None
+    made = {t.id for target in build.targets for t in p.walk(target) if isinstance(t, p.Name)}
+    between = context.between(build, place)
+    if any(isinstance(n, p.Name) and n.id in made for n in p.walk_all(between)):
+        return None
+    try:
+        moved = context.rewriter.insert_before(place, context.rewriter.moved(build))
+        return context.fix(rule, (*moved, *context.rewriter.delete(build)), "rebuilt")
+    except CannotRewrite:
+        return None
 
 
 def _stepped(context: Context, rule: Rule, fact: Fact, name: str) -> Fix | None:

@@ -6,6 +6,7 @@ backward --(scaled)--> unscale_ --> clip --> step          a clip anywhere else 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 
 from adlint import program as p
@@ -13,7 +14,21 @@ from adlint.tape import library, retention, slots
 from adlint.tape.facts import Event, Fact
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
-from adlint.tape.values import FALSE, Const, Instance, Leaves, Library, Module, Optimizer, Sequence, Value, key_of
+from adlint.tape.values import (
+    FALSE,
+    Const,
+    Instance,
+    Key,
+    Leaves,
+    Library,
+    Module,
+    Optimizer,
+    Ref,
+    Sequence,
+    Unknown,
+    Value,
+    key_of,
+)
 
 
 def scale(m: Machine, state: State, scaler: Value, values: list[Value], site: p.Node) -> Value:
@@ -34,6 +49,16 @@ def unscale(m: Machine, state: State, optimizer: Value | None, site: p.Node) -> 
     for one, slot in state.slots():
         if slot.scaled is not None and (leaves is None or one in leaves or one not in m.owned):
             state.store[("slot", one)] = replace(slot, scaled=None, unscaled=event)
+
+
+def handed(m: Machine, state: State, values: Iterable[Value]) -> None:
+    """Hand values to unknown code: with a scaler among them, it may take the factor out."""
+    scalers = set(m.scaled.values())
+    if not scalers or not any(key_of(value) in scalers for value in values if isinstance(value, (Ref, Unknown))):
+        return
+    for one, slot in state.slots():
+        if slot.scaled is not None:
+            state.store[("slot", one)] = replace(slot, scaled=None, clipped=None)
 
 
 def clip(m: Machine, state: State, parameters: Value | None, limit: Value | None, site: p.Node) -> None:
@@ -83,6 +108,14 @@ def filled(m: Machine, state: State, one: int, slot: slots.Slot, backward: Event
     clip = slot.early
     if clip is not None and clip.turn == backward.turn and backward.turn and clip.guards <= backward.guards:
         m.note(state, Fact("idle-clip", clip, (backward,), True, details=(("leaf", one), ("late", False))))
+
+
+def stepped(m: Machine, state: State, scaler: Key, site: p.Node) -> None:
+    """Step an optimizer of which nothing is known through a scaler that has scaled a loss."""
+    if scaler in m.scaled.values() and isinstance(site, p.Call) and site.arguments:
+        event = m.event(state, "step", site, site.arguments[0].value)
+        for one, slot in state.slots():
+            applied(m, state, one, slot, event)
 
 
 def applied(m: Machine, state: State, one: int, slot: slots.Slot, step: Event) -> None:

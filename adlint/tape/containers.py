@@ -343,6 +343,12 @@ def assign(m: Machine, state: State, holder: Value, key: Value, value: Value, si
         else:
             keeping.added(m, state, thing.items, value, state.statement or site, _given(state))
             state.store[holder.id] = replace(thing, items=(*thing.items, value)[-64:], more=True)
+    elif isinstance(thing, Module) and isinstance(holder, Ref) and isinstance(key, Const) and type(key.value) is int:
+        if -len(thing.children) <= key.value < len(thing.children):
+            library.exchange(m, state, thing.children[key.value], value, site)
+            children = list(thing.children)
+            children[key.value] = value
+            state.store[holder.id] = replace(thing, children=tuple(children))
     elif isinstance(thing, Tensor) and isinstance(holder, Ref):
         if m.nodes[thing.node].kind == "leaf":
             updates.update_in_place(m, state, holder, [value], site)

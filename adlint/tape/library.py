@@ -344,13 +344,13 @@ def reachable(m: Machine, state: State, values: Iterable[Value]) -> list[Value]:
 
 def havoc(m: Machine, state: State, values: Iterable[Value]) -> None:
     """Let unknown code do what it likes with values: clear, step, backpropagate, switch modes."""
+    values = list(values)
+    clips.handed(m, state, values)
     for value in reachable(m, state, values):
         thing = state.object(value)
         if isinstance(thing, (Optimizer, Module)) or isinstance(value, Leaves):
             retention.touched(m, state)
         _hand_over(m, state, value)
-        if isinstance(thing, Instance) and thing.role == "scaler":
-            clips.unscale(m, state, None, p.Pass())
         if isinstance(thing, Optimizer):
             _forget(state, thing.leaves if thing.leaves is not None else updates.unclaimed(m, state))
         elif isinstance(thing, Module):

@@ -255,6 +255,7 @@ def _named_method(m: Machine, state: State, base: Key, name: str, given: calls.A
             return methods.step_of(m, state, stepped, calls.Arguments(), site)
         if given.positional and not isinstance(given.positional[0], (Const, Unknown)):
             return None
+        clips.stepped(m, state, base, site)
         if base in m.clears_seen:
             updates.step(m, state, receiver, site, None)
         elif not given.values:

@@ -169,6 +169,7 @@ def walked(m: Machine, state: State, walk: Walk, roots: tuple[int, ...]) -> None
 def filled(m: Machine, state: State, one: int, slot: slots.Slot, backward: Event) -> None:
     """Note a backward after the step of its own turn, which found nothing or the gradients of the turn before."""
     ledger = m.ledger
+    ledger.ever.add(one)
     if backward.turn and (backward.site, one) not in ledger.filled:
         ledger.filled[(backward.site, one)] = (backward, library.spelled(m, state, one))
     idle = slot.idle

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from adlint import program as p
 from adlint.tape import cuts, keeping, modes, terms, windows
 from adlint.tape.facts import Event, Fact, apart
 from adlint.tape.graph import ancestors
+from adlint.tape.ledger import Ledger
 from adlint.tape.machine import Machine
 
 EXCUSES = (cuts.wanted, keeping.of_use, terms.meant)
@@ -16,7 +18,11 @@ EXCUSES = (cuts.wanted, keeping.of_use, terms.meant)
 
 def settled(m: Machine, facts: Iterable[Fact]) -> Iterator[Fact]:
     """Yield facts, as possible only, or not at all, if other paths speak against them."""
+    facts = list(facts)
+    wiped = {dict(fact.details)["leaf"]: fact.causes[1].site for fact in facts if fact.kind == "wiped"}
     for fact in facts:
+        if fact.kind == "idle-step" and fact.event.site is wiped.get(dict(fact.details)["leaf"]):
+            continue
         if fact.kind in ("wiped", "idle-step"):
             if not _fed(m, fact):
                 yield fact
@@ -96,7 +102,7 @@ def unapplied(m: Machine) -> list[Fact]:
     for (_, leaf), (event, name) in ledger.filled.items():
         if ledger.blind or m.hooked or leaf in ledger.handed or leaf in ledger.served:
             continue
-        if any(ancestors(m.nodes, root).leaves & m.reads for root in event.object):
+        if reached(m, event) & m.reads:
             continue
         details = (("leaf", leaf), ("name", name))
         if leaf in m.owned and leaf in ledger.built:
@@ -105,4 +111,37 @@ def unapplied(m: Machine) -> list[Fact]:
             found.append(Fact("never-applied", event, causes, True, details=details))
         elif leaf in ledger.replaced and leaf not in m.owned:
             found.append(Fact("never-owned", event, ledger.replaced[leaf], True, details=details))
+    return [*found, *_strangers(m)]
+
+
+def _strangers(m: Machine) -> list[Fact]:
+    """Return the backwards in training loops that fill only what no optimizer owns, while the optimizer that is stepped
+    there owns nothing that any backward of the program reaches."""
+    ledger, found = m.ledger, []
+    if ledger.blind or m.hooked or m.opaque_owner:
+        return []
+    owners: dict[p.Node, set[int]] = {}
+    for leaf, (_, build) in ledger.built.items():
+        owners.setdefault(build, set()).add(leaf)
+    for build, leaves in owners.items():
+        if leaves & (ledger.ever | ledger.handed) or any(m.nodes[one].callee is not None for one in leaves):
+            continue
+        steps = [one for one in ledger.steps.values() if one is not None and one.turn and _owns(ledger, one, leaves)]
+        for (_, leaf), (event, _) in ledger.filled.items():
+            known = m.nodes[leaf].operation in ("parameters", "layer") and m.nodes[leaf].callee is None
+            if not known or reached(m, event) & (m.owned | m.reads | ledger.handed):
+                continue
+            step = next((one for one in steps if one.turn == event.turn), None)
+            if step is not None:
+                causes = (step, replace(step, site=build, subject=None, kind="build"))
+                found.append(Fact("strangers", event, causes, True, details=(("leaf", leaf),)))
     return found
+
+
+def _owns(ledger: Ledger, step: Event, leaves: set[int]) -> bool:
+    return any(ledger.built[one][0] == step.object for one in leaves)
+
+
+def reached(m: Machine, event: Event) -> frozenset[int]:
+    """Return the leaves that a backward reaches."""
+    return frozenset().union(*(ancestors(m.nodes, root).leaves for root in event.object))
