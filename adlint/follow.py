@@ -46,7 +46,8 @@ class Project:
         self.top = os.path.abspath(top)
         profiles = tuple(profiles)
         self._outside = {root for profile in profiles for root in profile.roots}
-        self._words = {*self._outside, *(name for profile in profiles for name in profile.names(*TELLING))} - {""}
+        methods = {name for profile in profiles for name in profile.names(*TELLING)} - {""}
+        self._words = {*self._outside, *(f".{name}(" for name in methods)}
         self._listed: dict[str, dict[str, bool]] = {}
         self._roots: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         self._programs: dict[str, p.Program | None] = {}

@@ -12,6 +12,7 @@ from adlint.tape import (
     containers,
     expressions,
     framework,
+    imports,
     keeping,
     library,
     methods,
@@ -21,6 +22,7 @@ from adlint.tape import (
     unseen,
     updates,
 )
+from adlint.tape.abroad import WAYS
 from adlint.tape.machine import Machine, Stopped, in_depth
 from adlint.tape.state import Outcome, State, join
 from adlint.tape.values import (
@@ -177,10 +179,9 @@ def enter(m: Machine, state: State, closure: Closure, given: Arguments, site: p.
     def run() -> list[Outcome]:
         return _run(m, state.fork(), closure, frame, since, site)
 
-    outcome: Outcome | None = m.branch(run if closure.frame >= 0 or m.is_abroad else lambda: m.travel(run))
+    outcome: Outcome | None = m.branch(run if closure.frame >= 0 else lambda: m.travel(node, run))
     if outcome is None:
-        library.havoc(m, state, given.values)
-        return unseen.opaque(m, state, closure, given, site)
+        return unseen.unknown_call(m, state, imports.spelling(m, state, closure), given, site)
     state.become(outcome.state.fork())
     if outcome.kind == "raise" or outcome.value is None:
         raise Stopped
@@ -227,7 +228,7 @@ def _run(m: Machine, state: State, closure: Closure, frame: int, since: int, sit
         else:
             results.append(Outcome(s, "return", NONE if outcome.kind == "next" else outcome.value))
     going = [o for o in results if o.kind == "return"]
-    return join(going, frame, 6) or [Outcome(state, "raise", None)]
+    return join(going, frame, 6 if closure.frame >= 0 else WAYS) or [Outcome(state, "raise", None)]
 
 
 def _bind(m: Machine, state: State, closure: Closure, given: Arguments) -> int:

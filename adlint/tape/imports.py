@@ -13,7 +13,7 @@ from adlint import program as p
 from adlint.tape import attributes, statements
 from adlint.tape.machine import Exhausted, Machine
 from adlint.tape.state import State
-from adlint.tape.values import Imported, Library, Tuple, Value
+from adlint.tape.values import Closure, Imported, Library, Tuple, Value
 
 MOST = 24
 CHAIN = 12
@@ -24,7 +24,7 @@ _DEFINING = (p.Import, p.Function, p.Class, p.Assign, p.Declare, p.Branch, p.Try
 
 def bound(m: Machine, state: State, dotted: str) -> Value:
     """Return what an import binds a name to."""
-    found = m.resolver.find(m.paths[module(state)], dotted)
+    found = m.abroad.resolver.find(m.abroad.paths[module(state)], dotted)
     return Library(dotted) if found is None else Imported(*found, dotted)
 
 
@@ -35,12 +35,18 @@ def add_star(m: Machine, state: State, dotted: str) -> None:
     state.store[(state.frame, "*")] = Tuple((*before, bound(m, state, dotted)))
 
 
-def module(state: State) -> int:
-    """Return the global frame of the running code."""
-    frame: int = state.frame
+def module(state: State, frame: int | None = None) -> int:
+    """Return the global frame of a frame, by default that of the running code."""
+    frame = state.frame if frame is None else frame
     while (up := state.get(("parent", frame))) is not None:
         frame = up
     return frame
+
+
+def spelling(m: Machine, state: State, closure: Closure) -> Library:
+    """Return a name for a function of another file that is not entered."""
+    name = closure.node.name if isinstance(closure.node, p.Function) else "lambda"
+    return Library(f"{m.abroad.paths[module(state, closure.frame)]}.{name}")
 
 
 def value(m: Machine, state: State, imported: Imported, site: p.Node) -> Value:
@@ -63,9 +69,9 @@ def value(m: Machine, state: State, imported: Imported, site: p.Node) -> Value:
 def member(m: Machine, state: State, package: Imported, name: str) -> Value | None:
     """Return what a module has under a name: what it defines or imports, a submodule, or something of a star import."""
     asked = (package.path, name)
-    if asked in m.following or len(m.following) >= CHAIN:
+    if asked in m.abroad.following or len(m.abroad.following) >= CHAIN:
         return None
-    m.following.append(asked)
+    m.abroad.following.append(asked)
     try:
         frame = _load(m, package.path)
         found: Value | None = None if frame is None else state.get((frame, name))
@@ -73,12 +79,12 @@ def member(m: Machine, state: State, package: Imported, name: str) -> Value | No
             found = value(m, state, found, p.Pass())
         if found is not None:
             return found
-        path = m.resolver.submodule(package.path, name)
+        path = m.abroad.resolver.submodule(package.path, name)
         if path is not None:
             return Imported(path, (), f"{package.dotted}.{name}")
         return None if frame is None or name.startswith("_") else of_stars(m, state, frame, name)
     finally:
-        m.following.pop()
+        m.abroad.following.pop()
 
 
 def of_stars(m: Machine, state: State, frame: int, name: str) -> Value | None:
@@ -97,25 +103,25 @@ def of_stars(m: Machine, state: State, frame: int, name: str) -> Value | None:
 
 def _load(m: Machine, path: str) -> int | None:
     """Return the global frame of a file, after running its definitions once; None if there is nothing to run."""
-    if path in m.frames:
-        return m.frames[path]
-    m.frames[path] = None
-    if len(m.programs) >= MOST:
+    if path in m.abroad.frames:
+        return m.abroad.frames[path]
+    m.abroad.frames[path] = None
+    if len(m.abroad.programs) >= MOST:
         return None
-    program = m.resolver.program(path)
+    program = m.abroad.resolver.program(path)
     if program is None:
         return None
-    m.programs.append(program)
-    m.frames[path] = frame = -SPACE * len(m.programs)
-    m.paths[frame] = path
+    m.abroad.programs.append(program)
+    m.abroad.frames[path] = frame = -SPACE * len(m.abroad.programs)
+    m.abroad.paths[frame] = path
     _define(m, program, frame)
     return frame
 
 
 def _define(m: Machine, program: p.Program, frame: int) -> None:
-    held = m.trail, m.position, m.counter, m.fuel, m.yielding, m.is_abroad
-    m.trail, m.position, m.counter, m.fuel, m.yielding, m.is_abroad = [], 0, frame + 1, FUEL, [], True
-    state = State(frame=frame, muted=1, base=m.base)
+    held = m.trail, m.position, m.counter, m.fuel, m.yielding, m.abroad.inside
+    m.trail, m.position, m.counter, m.fuel, m.yielding, m.abroad.inside = [], 0, frame + 1, FUEL, [], True
+    state = State(frame=frame, muted=1, base=m.abroad.base)
     try:
         for statement in program.body:
             if isinstance(statement, _DEFINING):
@@ -125,5 +131,5 @@ def _define(m: Machine, program: p.Program, frame: int) -> None:
     except Exhausted:
         pass
     finally:
-        m.trail, m.position, m.counter, m.fuel, m.yielding, m.is_abroad = held
-    m.base.update(state.store)
+        m.trail, m.position, m.counter, m.fuel, m.yielding, m.abroad.inside = held
+    m.abroad.base.update(state.store)

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 
 from adlint import program as p
 from adlint.catalog import Profile
+from adlint.tape.abroad import A_CALL, Abroad
 from adlint.tape.facts import Event, Fact, Facts
 from adlint.tape.graph import Node
 from adlint.tape.ledger import Ledger
-from adlint.tape.resolver import NOTHING, Resolver
 from adlint.tape.state import Outcome, State, Store
 from adlint.tape.values import Closure, Key, Linear, Object, Ref, Unknown, Value
 
@@ -23,7 +23,6 @@ N = TypeVar("N", bound=p.Node)
 T = TypeVar("T")
 
 FUEL = 10_000
-ABROAD, ABROAD_AT_ONCE = 10_000, 3_000
 ROOM = 4
 WAYS = 24
 DEPTH = 24
@@ -171,15 +170,7 @@ class Machine:
     ledger: Ledger = field(default_factory=Ledger)
     scaled: dict[int, Key] = field(default_factory=dict)
     means: set[int] = field(default_factory=set)
-    resolver: Resolver = NOTHING
-    frames: dict[str, int | None] = field(default_factory=dict)
-    """The global frame of each file that was asked for, None where there is none: 0 for this one, others below."""
-    paths: dict[int, str] = field(default_factory=dict)
-    programs: list[p.Program] = field(default_factory=list)
-    base: dict[Any, Any] = field(default_factory=dict)
-    following: list[tuple[str, str]] = field(default_factory=list)
-    abroad: int = ABROAD
-    is_abroad: bool = False
+    abroad: Abroad = field(default_factory=Abroad)
 
     def fresh(self) -> int:
         """Return a new identity, the same one when a path is replayed."""
@@ -237,21 +228,27 @@ class Machine:
 
     def refuel(self) -> None:
         """Begin a root."""
-        self.fuel, self.abroad, self.complete = FUEL, ABROAD, True
+        self.fuel, self.complete = FUEL, True
+        self.abroad.begin()
 
-    def travel(self, compute: Callable[[], list[Any]]) -> list[Any]:
-        """Compute options in another file, on a budget of its own; the only one is None where that is used up."""
-        fuel, given = self.fuel, min(self.abroad, ABROAD_AT_ONCE)
-        if given <= 0:
+    def travel(self, node: p.Node, compute: Callable[[], list[Any]]) -> list[Any]:
+        """Compute options in another file, on its own budget; the only one is None where that does not suffice."""
+        if self.abroad.inside:
+            return compute()
+        if not self.abroad.admits(node):
             return [None]
-        self.fuel, self.is_abroad = given, True
+        fuel, given = self.fuel, min(self.abroad.left, A_CALL)
+        self.fuel, self.abroad.inside = given, True
         try:
             return compute()
         except Exhausted:
+            self.abroad.lost.add(node)
             return [None]
         finally:
-            self.abroad -= given - max(self.fuel, 0)
-            self.fuel, self.is_abroad = fuel, False
+            used = given - max(self.fuel, 0)
+            self.abroad.left -= used
+            self.abroad.total -= used
+            self.fuel, self.abroad.inside = fuel, False
 
     def burn(self) -> None:
         """Use up one unit of the budget."""

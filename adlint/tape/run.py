@@ -18,6 +18,7 @@ from adlint.tape import (
     statements,
     verdicts,
 )
+from adlint.tape.abroad import Abroad
 from adlint.tape.facts import Fact, Facts
 from adlint.tape.graph import ancestors
 from adlint.tape.machine import Exhausted, Machine, Stopped
@@ -28,21 +29,21 @@ from adlint.tape.values import Class, Closure, Ref, Value
 
 def run(program: p.Program, profile: Profile, resolver: Resolver = NOTHING) -> Facts:
     """Return the facts of a program under a framework; imports lead where the resolver says."""
-    m = Machine(program, profile, resolver=resolver)
+    m = Machine(program, profile, abroad=Abroad(resolver))
     here = resolver.identity(program.filename)
-    m.frames[here], m.paths[0] = 0, here
+    m.abroad.frames[here], m.abroad.paths[0] = 0, here
     state = _module(m)
     for function in _uncalled(m, state):
         _root(m, state, function)
     retention.conclude(m)
     dropped.conclude(m)
     m.facts.found = [*verdicts.settled(m, m.noted.values()), *verdicts.unapplied(m)]
-    m.facts.others = tuple(m.programs)
+    m.facts.others = tuple(m.abroad.programs)
     return m.facts
 
 
 def _module(m: Machine) -> State:
-    state = State(base=m.base)
+    state = State(base=m.abroad.base)
     m.counter = 1
     try:
         outcomes = statements.block(m, state.fork(), m.program.body)

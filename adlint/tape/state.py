@@ -200,7 +200,12 @@ def _young(key: Any, newest: int) -> bool:
         return key >= newest
     if type(key[0]) is int:
         return bool(key[0] >= newest)
-    return type(key[1]) is int and key[1] >= newest
+    about = key[1]
+    while type(about) is tuple and len(about) > 1:
+        about = about[1]
+    if type(about) is Ref:
+        about = about.id
+    return type(about) is int and about >= newest
 
 
 def join(outcomes: list[Outcome], newest: int, room: int) -> list[Outcome]:

@@ -52,6 +52,9 @@ def forward(m: Machine, state: State, module: Value, given: calls.Arguments, sit
     for hook in _hooks(state, "register_forward_pre_hook", module):
         calls.call(m, state, hook, calls.Arguments((module, inputs)), site)
     found = attributes.find(state, thing.cls, "forward") if isinstance(thing.cls, Ref) else None
+    if isinstance(found, Closure) and found.frame < 0 and isinstance(module, Ref):
+        ref, node = module, found.node
+        found = found if m.branch(lambda: [m.abroad.admits_forward(ref, node)]) else None
     if found is not None:
         result = calls.call(m, state, attributes.bind(m, state, found, module, site), given, site)
     elif thing.children and isinstance(thing.cls, str) and not thing.cls.endswith(("List", "Dict")):
