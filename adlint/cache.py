@@ -90,6 +90,7 @@ class Cache:
         if uses:
             entry["found_at"] = [[*asked, led] for asked, led in uses.found.items()]
             entry["read"] = uses.read
+            entry["called"] = [[*function, callers] for function, callers in uses.called.items()]
         self._table(key)[os.path.abspath(path)] = entry
         self._changed.add(key)
 
@@ -178,7 +179,6 @@ def _dump(item: Diagnostic, path: str) -> list[Any]:
         [[r.message, None if r.filename == path else os.path.abspath(r.filename), _flat(r.span)] for r in item.related],
         fix and [fix.title, fix.applicability.value, [[_flat(e.span), e.content] for e in fix.edits]],
         item.url,
-        item.uncalled,
     ]
 
 
@@ -195,9 +195,8 @@ def _load(found: Iterable[list[Any]], path: str) -> list[Diagnostic]:
             related=tuple(Related(text, _shown(other, path), _span(place)) for text, other, place in related),
             fix=fix and _fix(*fix),
             url=url,
-            uncalled=uncalled,
         )
-        for code, name, message, severity, certainty, filename, span, related, fix, url, uncalled in found
+        for code, name, message, severity, certainty, filename, span, related, fix, url in found
     ]
 
 
@@ -209,7 +208,11 @@ def _shown(other: str | None, path: str) -> str:
 
 
 def _uses(entry: dict[str, Any]) -> Uses:
-    return Uses({(path, name): led for path, name, led in entry.get("found_at", ())}, entry.get("read", {}))
+    return Uses(
+        {(path, name): led for path, name, led in entry.get("found_at", ())},
+        entry.get("read", {}),
+        {(path, name): None if got is None else tuple(got) for path, name, got in entry.get("called", ())},
+    )
 
 
 def _fix(title: str, applicability: str, edits: Iterable[list[Any]]) -> Fix:

@@ -18,6 +18,7 @@ from hashlib import blake2b
 
 from adlint import program as p
 from adlint.catalog import Profile
+from adlint.mentions import Mentions
 from adlint.outline import CannotRead, outline
 from adlint.source import Source, Unreadable
 
@@ -34,9 +35,10 @@ class Uses:
 
     found: dict[tuple[str, str], str] = field(default_factory=dict)
     read: dict[str, str] = field(default_factory=dict)
+    called: dict[tuple[str, str], tuple[str, ...] | None] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return bool(self.found or self.read)
+        return bool(self.found or self.read or self.called)
 
 
 class Project:
@@ -52,6 +54,7 @@ class Project:
         self._roots: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         self._programs: dict[str, p.Program | None] = {}
         self._digests: dict[str, str] = {}
+        self._mentions: dict[str, Mentions] = {}
         self._kept = 0
 
     def find(self, importer: str, dotted: str) -> tuple[str, tuple[str, ...]] | None:
@@ -76,6 +79,13 @@ class Project:
         """Return the file or folder of a module in a package."""
         folder = _package(path)
         return None if folder is None else self._module(folder, name)
+
+    def callers(self, path: str, name: str) -> tuple[str, ...] | None:
+        """Return the other files that may call a function of a file; None if the project is too large to tell."""
+        folder = project_of(path, self.top)
+        if folder not in self._mentions:
+            self._mentions[folder] = Mentions(folder)
+        return self._mentions[folder].callers(path, name)
 
     def digest(self, path: str) -> str:
         """Return the name of a file's content, empty if it cannot be read."""
@@ -188,6 +198,10 @@ class Follower:
         self.uses.read[path] = self._project.digest(path)
         return program
 
+    def callers(self, path: str, name: str) -> tuple[str, ...] | None:
+        found = self.uses.called[path, name] = self._project.callers(path, name)
+        return found
+
     def _shown(self, path: str) -> str:
         return os.path.relpath(path) if self._relative else path
 
@@ -202,7 +216,9 @@ def holds(project: Project, uses: Uses) -> bool:
             now = found[0] if found else ""
         if now != led:
             return False
-    return all(project.digest(path) == digest for path, digest in uses.read.items())
+    if any(project.digest(path) != digest for path, digest in uses.read.items()):
+        return False
+    return all(project.callers(*function) == callers for function, callers in uses.called.items())
 
 
 def _package(path: str) -> str | None:

@@ -13,7 +13,7 @@ import ast
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -79,10 +79,9 @@ def fix(
     unsafe: bool = False,
     *,
     always_parse: bool = False,
-    excused: Callable[[Diagnostic], bool] | None = None,
     resolver: Resolver | None = None,
 ) -> FixResult:
-    """Apply safe (and, if asked, unsafe) fixes until nothing changes; findings that are `excused` stay as they are.
+    """Apply safe (and, if asked, unsafe) fixes until nothing changes.
 
     After each round the text is linted again: a fix whose finding is still there, that brings a finding of any rule, or
     that leaves a text that does not parse, is withdrawn.
@@ -93,7 +92,6 @@ def fix(
     refused: set[tuple[str, Span]] = set()
     for _ in range(ROUNDS):
         candidates = [d for d in now.shown if fixes.applicable(d, unsafe) and (d.name, d.span) not in refused]
-        candidates = [d for d in candidates if excused is None or not excused(d)]
         chosen = _chosen(source, candidates)
         if not chosen:
             break
@@ -110,8 +108,7 @@ def fix(
             source, now = after
             applied += made
             refused.clear()
-    remaining = tuple(d for d in now.shown if excused is None or not excused(d))
-    return FixResult(source.text, tuple(applied), remaining)
+    return FixResult(source.text, tuple(applied), tuple(now.shown))
 
 
 def relevant(text: str, profiles: Iterable[Profile]) -> Profile | None:
@@ -216,6 +213,7 @@ def _order(item: Diagnostic) -> tuple[Span, str, str]:
 
 
 def _analyse(source: Source, profile: Profile, resolver: Resolver | None) -> list[Diagnostic]:
+    from adlint.callers import judged
     from adlint.checks import check
     from adlint.lower import CannotRead, in_deep_stack, lower
     from adlint.tape.resolver import NOTHING
@@ -224,6 +222,7 @@ def _analyse(source: Source, profile: Profile, resolver: Resolver | None) -> lis
     def analyse() -> list[Diagnostic]:
         program = lower(source.text, source.filename)
         found = check(run(program, profile, resolver or NOTHING), program, source, load(), profile)
+        found = judged(found, program, source, profile, resolver or NOTHING)
         return [replace(d, fix=None) if d.fix and not source.admits(d.fix.edits) else d for d in found]
 
     try:

@@ -9,10 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from itertools import islice
-
-from adlint.follow import project_of
 
 CALL = re.compile(rb"(?<!def )\b([A-Za-z_]\w*)[ \t]*\(")
 IMPORT = re.compile(rb"(?:^[ \t]*\"?|\\n)[ \t]*(?:from|import)[ \t]+([^\n#\\]+)", re.MULTILINE)
@@ -21,40 +18,36 @@ SKIPPED = {"node_modules", "__pycache__", "build", "dist", "site-packages"}
 MOST = 4_000
 
 
-def called_elsewhere(filename: str, name: str, top: str) -> bool:
-    """Tell whether another file of the project imports from this one and calls something of that name.
+class Mentions:
+    """The files below a folder that call a name, and those that name it in an import."""
 
-    The project is the nearest folder above the file with a mark of one, else `top`.
-    """
-    here = os.path.abspath(filename)
-    stem = os.path.splitext(os.path.basename(here))[0]
-    module = os.path.basename(os.path.dirname(here)) if stem == "__init__" else stem
-    index = _index(project_of(here, top))
-    if index is None:
-        return True
-    calls, imports = index
-    return bool((calls.get(name.encode(), set()) & imports.get(module.encode(), set())) - {here})
+    def __init__(self, folder: str) -> None:
+        paths = list(islice(_files(folder), MOST + 1))
+        self._too_many = len(paths) > MOST
+        self._calls: dict[bytes, set[str]] = {}
+        self._imports: dict[bytes, set[str]] = {}
+        for path in () if self._too_many else paths:
+            self._add(path)
 
-
-@lru_cache(maxsize=8)
-def _index(folder: str) -> tuple[dict[bytes, set[str]], dict[bytes, set[str]]] | None:
-    """Return the files that call a name, and those that name it in an import; None if the project is too large."""
-    paths = list(islice(_files(folder), MOST + 1))
-    if len(paths) > MOST:
-        return None
-    calls: dict[bytes, set[str]] = {}
-    imports: dict[bytes, set[str]] = {}
-    for path in paths:
+    def _add(self, path: str) -> None:
         try:
             with open(path, "rb") as stream:
                 data = stream.read()
         except OSError:
-            continue
+            return
         for name in set(CALL.findall(data)):
-            calls.setdefault(name, set()).add(path)
+            self._calls.setdefault(name, set()).add(path)
         for name in {word for line in IMPORT.findall(data) for word in WORD.findall(line)}:
-            imports.setdefault(name, set()).add(path)
-    return calls, imports
+            self._imports.setdefault(name, set()).add(path)
+
+    def callers(self, path: str, name: str) -> tuple[str, ...] | None:
+        """Return the other files that import from a file and call something of a name; None if nobody can tell."""
+        if self._too_many:
+            return None
+        stem = os.path.splitext(os.path.basename(path))[0]
+        module = os.path.basename(os.path.dirname(path)) if stem == "__init__" else stem
+        found = self._calls.get(name.encode(), set()) & self._imports.get(module.encode(), set())
+        return tuple(sorted(found - {path}))
 
 
 def _files(folder: str) -> Iterator[str]:

@@ -24,7 +24,6 @@ from adlint.diagnostics import Diagnostic
 from adlint.discovery import File, Findings
 from adlint.files import write_atomically
 from adlint.follow import Follower, Project, Uses, holds
-from adlint.mentions import called_elsewhere
 from adlint.source import Source, Unreadable
 
 T = TypeVar("T")
@@ -108,9 +107,6 @@ def lint(found: Findings, cache: Cache | None = None) -> dict[str, list[Diagnost
             cache.store(file.path, file.explicit, data, file.settings, results[file.path], uses)
     if cache:
         cache.save()
-    for path, items in results.items():
-        if any(item.uncalled for item in items):
-            results[path] = [item for item in items if not _excused(top, item)]
     problems = {problem.path: [linter.unreadable(problem.path, problem.reason)] for problem in found.problems}
     return {**results, **problems}
 
@@ -119,11 +115,6 @@ def _top(files: Iterable[File]) -> str:
     """Return the folder that all files are in."""
     folders = {os.path.dirname(os.path.abspath(file.path)) for file in files}
     return os.path.commonpath(folders) if folders else ""
-
-
-def _excused(top: str, item: Diagnostic) -> bool:
-    """Tell whether a finding depends on a function having no caller, and another file of the project calls it."""
-    return bool(item.uncalled) and called_elsewhere(item.filename, item.uncalled, top)
 
 
 def fix(files: Sequence[File], results: dict[str, list[Diagnostic]], *, unsafe: bool) -> Iterator[Fixed]:
@@ -164,7 +155,7 @@ def _lint(task: _Task) -> tuple[list[Diagnostic], Uses]:
 
 def _fix(task: _Task) -> linter.FixResult:
     follower = Follower(_project(task), task.source.filename)
-    return linter.fix(task.source, task.settings, task.unsafe, excused=partial(_excused, task.top), resolver=follower)
+    return linter.fix(task.source, task.settings, task.unsafe, resolver=follower)
 
 
 _runs = count(1)

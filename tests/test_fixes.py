@@ -85,7 +85,7 @@ def fixed(
     safety: Applicability = Applicability.SAFE,
     unsafe: bool = False,
 ) -> tuple[str, int, int]:
-    monkeypatch.setattr(linter, "_analyse", lambda source, profile: findings(source, mend, safety))
+    monkeypatch.setattr(linter, "_analyse", lambda source, profile, resolver: findings(source, mend, safety))
     result = linter.fix(Source("x.py", "import torch  # backward\n" + text), Settings(), unsafe)
     return result.text.partition("\n")[2], len(result.applied), len(result.remaining)
 

@@ -22,7 +22,7 @@ LEVELS = [
     {"guard", "positions", "config"},
     {"lower", "outline", "rewrite", "tape", "fixes", "suppressions"},
     {"checks"},
-    {"linter", "discovery", "cache", "mentions", "follow"},
+    {"linter", "discovery", "cache", "mentions", "follow", "callers"},
     {"project", "reports"},
     {"cli"},
     {"__main__"},

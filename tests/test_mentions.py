@@ -6,7 +6,7 @@ from pathlib import Path
 
 from adlint import discovery, project
 from adlint.config import Finder
-from adlint.mentions import called_elsewhere
+from adlint.mentions import Mentions
 
 EVALUATION = """import torch
 
@@ -43,4 +43,4 @@ def test_same_name_without_import(tmp_path: Path) -> None:
     (tmp_path / "validation.py").write_text(EVALUATION)
     (tmp_path / "other.py").write_text("def validate(x):\n    return x\n\n\nvalidate(1)\n")
     assert names(tmp_path) == ["eval-without-no-grad"]
-    assert not called_elsewhere(str(tmp_path / "validation.py"), "validate", str(tmp_path))
+    assert Mentions(str(tmp_path)).callers(str(tmp_path / "validation.py"), "validate") == ()

@@ -22,7 +22,8 @@ WAYS = 2
 @dataclass(slots=True)
 class Abroad:
     """`frames`: the global frame of each file that was asked for, None where there is none: 0 for the file that is
-    linted, others below. `base` holds what modules define. `inside`: such code is being run."""
+    linted, others below. `base` holds what modules define. `inside`: such code is being run. `focus`: a file
+    that is run as freely as the one with the roots."""
 
     resolver: Resolver = NOTHING
     frames: dict[str, int | None] = field(default_factory=dict)
@@ -31,6 +32,7 @@ class Abroad:
     base: dict[Any, Any] = field(default_factory=dict)
     following: list[tuple[str, str]] = field(default_factory=list)
     inside: bool = False
+    focus: str = ""
     total: int = IN_ALL
     left: int = A_ROOT
     lost: set[p.Node] = field(default_factory=set)

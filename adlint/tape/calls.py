@@ -179,7 +179,8 @@ def enter(m: Machine, state: State, closure: Closure, given: Arguments, site: p.
     def run() -> list[Outcome]:
         return _run(m, state.fork(), closure, frame, since, site)
 
-    outcome: Outcome | None = m.branch(run if closure.frame >= 0 else lambda: m.travel(node, run))
+    near = closure.frame >= 0 or m.abroad.frames.get(m.abroad.focus) == imports.module(state, closure.frame)
+    outcome: Outcome | None = m.branch(run if near else lambda: m.travel(node, run))
     if outcome is None:
         return unseen.unknown_call(m, state, imports.spelling(m, state, closure), given, site)
     state.become(outcome.state.fork())

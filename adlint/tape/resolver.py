@@ -25,6 +25,9 @@ class Resolver(Protocol):
     def program(self, path: str) -> p.Program | None:
         """Return the program of a file, if it can be read and means anything to the tape."""
 
+    def callers(self, path: str, name: str) -> tuple[str, ...] | None:
+        """Return the other files that may call a function of a file; None if nobody can tell."""
+
 
 class Nothing:
     """A project of one file."""
@@ -40,6 +43,9 @@ class Nothing:
 
     def program(self, path: str) -> p.Program | None:
         return None
+
+    def callers(self, path: str, name: str) -> tuple[str, ...] | None:
+        return ()
 
 
 NOTHING = Nothing()

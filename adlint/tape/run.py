@@ -27,9 +27,12 @@ from adlint.tape.state import State
 from adlint.tape.values import Class, Closure, Ref, Value
 
 
-def run(program: p.Program, profile: Profile, resolver: Resolver = NOTHING) -> Facts:
-    """Return the facts of a program under a framework; imports lead where the resolver says."""
-    m = Machine(program, profile, abroad=Abroad(resolver))
+def run(program: p.Program, profile: Profile, resolver: Resolver = NOTHING, focus: str = "") -> Facts:
+    """Return the facts of a program under a framework; imports lead where the resolver says.
+
+    With a `focus`, it is the facts in that other file that matter.
+    """
+    m = Machine(program, profile, abroad=Abroad(resolver, focus=focus))
     here = resolver.identity(program.filename)
     m.abroad.frames[here], m.abroad.paths[0] = 0, here
     state = _module(m)
