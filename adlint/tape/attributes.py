@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from adlint import program as p
 from adlint.catalog import Base
-from adlint.tape import calls, expressions, imports, leaves, library, retention, updates
+from adlint.tape import calls, conditions, imports, leaves, library, retention, updates
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -231,7 +231,7 @@ def library_base(m: Machine, state: State, cls: Ref | str) -> Base | None:
 
 def told(m: Machine, state: State, name: str, value: Value) -> Value:
     """Translate between what an attribute such as `requires_grad` says and whether a tensor is recorded."""
-    return value if m.profile.tracking[name] else expressions.negate(m, state, value)
+    return value if m.profile.tracking[name] else conditions.negate(m, state, value)
 
 
 def unknown_bases(state: State, cls: Ref) -> bool:

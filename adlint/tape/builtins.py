@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import attributes, calls, containers, cuts, expressions, library
+from adlint.tape import attributes, calls, conditions, containers, cuts, library
 from adlint.tape.machine import Machine, Stopped
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -63,7 +63,7 @@ def builtin(m: Machine, state: State, name: str, arguments: calls.Arguments, sit
         return library.operation(m, state, "torch." + name, given, site)
     if name in ("float", "int", "bool", "str", "repr", "print", "format", "hash", "id", "bytes", "open", "input"):
         if name == "bool" and given:
-            found = expressions.condition(m, state, given[0])
+            found = conditions.condition(m, state, given[0])
             if isinstance(found, bool):
                 return Const(found)
         if name in ("float", "int", "str") and given and isinstance(given[0], Const):
@@ -106,7 +106,7 @@ def builtin(m: Machine, state: State, name: str, arguments: calls.Arguments, sit
     if name in ("any", "all") and given:
         known = containers.items(m, state, given[0])
         if known is not None:
-            sure = [f for v in known if isinstance(f := expressions.condition(m, state, v), bool)]
+            sure = [f for v in known if isinstance(f := conditions.condition(m, state, v), bool)]
             if len(sure) == len(known):
                 return Const(any(sure) if name == "any" else all(sure))
         return Unknown((name, key_of(given[0]))) if is_plain(given[0]) else m.unknown()

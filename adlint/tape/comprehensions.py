@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adlint import program as p
-from adlint.tape import calls, containers, expressions, keeping
+from adlint.tape import calls, conditions, containers, expressions, keeping
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import NONE, Generator, Leaves, Sequence, Table, Value
@@ -62,7 +62,7 @@ def _clauses(
         inner, s.frame = s.frame, frame
         expressions.store(m, s, clause.target, item)
         for test in clause.tests:
-            found = expressions.condition(m, s, expressions.evaluate(m, s, test))
+            found = conditions.condition(m, s, expressions.evaluate(m, s, test))
             if found is False:
                 s.frame = inner
                 return NONE

@@ -12,6 +12,7 @@ from adlint.tape import (
     attributes,
     calls,
     comprehensions,
+    conditions,
     containers,
     imports,
     keeping,
@@ -33,7 +34,6 @@ from adlint.tape.values import (
     Generator,
     Gradient,
     Imported,
-    Key,
     Leaves,
     Library,
     Linear,
@@ -186,93 +186,14 @@ _CONSTANT: dict[tuple[str, int], Callable[..., object]] = {
 }
 
 
-def condition(m: Machine, state: State, value: Value) -> bool | tuple[Key, bool]:
-    """Return the truth of a value where it is known, else the key of the condition and which of its ways means true."""
-    if isinstance(value, Const):
-        return bool(value.value)
-    if isinstance(value, Absent):
-        return False
-    if isinstance(value, Tuple):
-        return bool(value.items)
-    if isinstance(value, Unknown):
-        return _undecided(state, value.key)
-    if isinstance(value, Linear):
-        found = _undecided(state, ("eq", value, Const(0)))
-        return not found if isinstance(found, bool) else (found[0], not found[1])
-    thing = state.object(value)
-    if isinstance(thing, (Sequence, Table)):
-        if thing.items:
-            return True
-        return (("truth", value), True) if thing.more else False
-    if isinstance(thing, Tensor) or isinstance(value, Gradient):
-        return ("truth", value), True
-    return True
-
-
-def _undecided(state: State, key: Key) -> bool | tuple[Key, bool]:
-    if isinstance(key, tuple) and key and key[0] == "not":
-        found = _undecided(state, key[1])
-        return not found if isinstance(found, bool) else (found[0], not found[1])
-    if isinstance(key, tuple) and key and key[0] == "eq":
-        return _equal(state, key)
-    if not (isinstance(key, tuple) and key and key[0] in ("none", "lt", "in", "isinstance", "is")):
-        if state.decisions.get(("none", key)) is True:
-            return False
-        key = ("truth", key)
-    else:
-        excluding = {"none": ("truth", *key[1:]), "lt": ("lt", *key[:0:-1])}.get(key[0])
-        if excluding is not None and state.decisions.get(excluding) is True:
-            return False
-    return key, True
-
-
-def _equal(state: State, key: Key) -> bool | tuple[Key, bool]:
-    """Decide equality with a constant from what the same unknown was found equal to before."""
-    _, left, right = key
-    if isinstance(left, Linear) and isinstance(right, Const) and type(right.value) is int:
-        left, right = left.symbol, Const(right.value - left.offset)
-        if left[0] == "count" and right.value < 0:
-            return False
-    key = ("eq", left, right)
-    if isinstance(right, Const):
-        for other, arm in state.decisions.items():
-            if not (arm and isinstance(other, tuple) and len(other) == 3 and other[:2] == ("eq", left)):
-                continue
-            if isinstance(other[2], Const) and other[2] != right:
-                return False
-    return key, True
-
-
-def truth(m: Machine, state: State, expression: p.Expression) -> Const:
-    """Evaluate a test and take a way."""
-    if isinstance(expression, p.Boolean):
-        if expression.op == "not":
-            return FALSE if truth(m, state, expression.operands[0]) == TRUE else TRUE
-        stop = expression.op == "or"
-        for operand in expression.operands:
-            if (truth(m, state, operand) == TRUE) is stop:
-                return Const(stop)
-        return Const(not stop)
-    return Const(decided(m, state, evaluate(m, state, expression)))
-
-
-def decided(m: Machine, state: State, value: Value) -> bool:
-    """Take a way on the truth of a value."""
-    found = condition(m, state, value)
-    if isinstance(found, bool):
-        return found
-    key, polarity = found
-    return m.decide(state, key) is polarity
-
-
 def _boolean(m: Machine, state: State, e: p.Expression) -> Value:
     assert isinstance(e, p.Boolean)
     if e.op == "not":
-        return negate(m, state, evaluate(m, state, e.operands[0]))
+        return conditions.negate(m, state, evaluate(m, state, e.operands[0]))
     value = evaluate(m, state, e.operands[0])
     for before, operand in pairwise(e.operands):
         scopes.operated(m, state, e.op, value, before, operand)
-        found = condition(m, state, value)
+        found = conditions.condition(m, state, value)
         if not isinstance(found, bool):
             other = evaluate(m, state, operand) if m.told_of(_harmless, operand) else None
             if isinstance(other, (Const, Unknown, Linear)) and isinstance(value, (Unknown, Linear)):
@@ -291,18 +212,6 @@ def _harmless(e: p.Expression) -> bool:
     return not any(isinstance(part, (p.Call, p.Walrus, p.Yield, p.Await)) for part in p.walk(e))
 
 
-def negate(m: Machine, state: State, value: Value) -> Value:
-    found = condition(m, state, value)
-    if isinstance(found, bool):
-        return Const(not found)
-    if isinstance(value, Unknown):
-        key = value.key
-        if isinstance(key, tuple) and key and key[0] == "not":
-            return Unknown(key[1])
-        return Unknown(("not", key))
-    return Unknown(("not", found[0] if found[1] else ("not", found[0])))
-
-
 def _compare(m: Machine, state: State, e: p.Expression) -> Value:
     assert isinstance(e, p.Compare)
     left, right = evaluate(m, state, e.left), evaluate(m, state, e.right)
@@ -310,7 +219,7 @@ def _compare(m: Machine, state: State, e: p.Expression) -> Value:
     if op in ("is not", "!=", "not in"):
         positive = {"is not": "is", "!=": "==", "not in": "in"}[op]
         value = _relation(m, state, left, positive, right, e)
-        return value if library.is_tensorial(m, state, value) else negate(m, state, value)
+        return value if library.is_tensorial(m, state, value) else conditions.negate(m, state, value)
     return _relation(m, state, left, op, right, e)
 
 
@@ -348,7 +257,7 @@ def _relation(m: Machine, state: State, left: Value, op: str, right: Value, site
     a = left if isinstance(left, Linear) else key_of(left)
     b = right if isinstance(right, Linear) else key_of(right)
     less = Unknown(("lt", a, b))
-    return less if op == "<" else negate(m, state, less)
+    return less if op == "<" else conditions.negate(m, state, less)
 
 
 _COMPARE: dict[str, Callable[..., object]] = {
@@ -452,7 +361,7 @@ def _subscript(m: Machine, state: State, e: p.Expression) -> Value:
 
 def _conditional(m: Machine, state: State, e: p.Expression) -> Value:
     assert isinstance(e, p.Conditional)
-    chosen = e.then if truth(m, state, e.test) == TRUE else e.orelse
+    chosen = e.then if conditions.truth(m, state, e.test) == TRUE else e.orelse
     return evaluate(m, state, chosen)
 
 

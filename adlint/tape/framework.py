@@ -12,10 +12,10 @@ from adlint.tape import (
     builtins,
     calls,
     clips,
+    conditions,
     containers,
     copies,
     cuts,
-    expressions,
     functional,
     leaves,
     library,
@@ -72,7 +72,7 @@ def scope_of(m: Machine, state: State, name: str, given: calls.Arguments) -> str
         mode = given.get(0, "mode")
         if mode is None:
             return "unknown"
-        return "on" if expressions.decided(m, state, mode) else "off"
+        return "on" if conditions.decided(m, state, mode) else "off"
     if name in ("contextlib.nullcontext", "contextlib.suppress", "contextlib.ExitStack"):
         return "neutral"
     if name in ("pytest.raises", "pytest.warns"):

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from adlint import program as p
-from adlint.tape import attributes, calls, expressions, library, unseen
+from adlint.tape import attributes, calls, conditions, library, unseen
 from adlint.tape.facts import Event, Fact, apart
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
@@ -74,7 +74,7 @@ def of_module(m: Machine, state: State, receiver: Ref, given: calls.Arguments, t
         return
     mode: bool | None = training
     if flag is not None:
-        mode = None if _saved(flag) else expressions.decided(m, state, flag)
+        mode = None if _saved(flag) else conditions.decided(m, state, flag)
     event = _event(m, state, site)
     sure = flag is None or isinstance(flag, Const)
     _put(m, state, receiver, mode, event if sure else None, set())
@@ -114,7 +114,7 @@ def of_unknown(m: Machine, state: State, base: Key, given: calls.Arguments, trai
     flag = given.get(0, "mode") if training else None
     mode: bool | None = training
     if flag is not None:
-        mode = None if _saved(flag) else expressions.decided(m, state, flag)
+        mode = None if _saved(flag) else conditions.decided(m, state, flag)
     event = _event(m, state, site) if flag is None or isinstance(flag, Const) else None
     base = unwrapped(m, base)
     if (mode is not False or event is None) and not _is_path(base):

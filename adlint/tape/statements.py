@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import calls, containers, expressions, functional, imports, keeping, library, scopes
+from adlint.tape import calls, conditions, containers, expressions, functional, imports, keeping, library, scopes
 from adlint.tape.machine import NESTED, ROOM, LoopRun, Machine, Stopped
 from adlint.tape.state import Outcome, State, Store, join, written
 from adlint.tape.values import (
@@ -110,7 +110,7 @@ def _scope(m: Machine, state: State, statement: p.Statement) -> None:
 def _assert(m: Machine, state: State, statement: p.Statement) -> None:
     assert isinstance(statement, p.Assert)
     value = expressions.evaluate(m, state, statement.test)
-    found = expressions.condition(m, state, value)
+    found = conditions.condition(m, state, value)
     if found is False:
         raise Stopped
     if isinstance(found, tuple) and found[0] not in state.decisions:
@@ -202,7 +202,7 @@ def _dotted(expression: p.Expression) -> str:
 def _branch(m: Machine, state: State, statement: p.Statement) -> list[Outcome]:
     assert isinstance(statement, p.Branch)
     newest, guards = m.counter, state.guards
-    tested = m.explore(state, lambda s: expressions.truth(m, s, statement.test))
+    tested = m.explore(state, lambda s: conditions.truth(m, s, statement.test))
     results: list[Outcome] = []
     for outcome in tested:
         if outcome.kind != "next":
@@ -234,7 +234,7 @@ def _match(m: Machine, state: State, statement: p.Statement) -> list[Outcome]:
             if case.irrefutable and case.guard is None:
                 return Const(number)
             if m.decide(s, ("case", subject, number)) and (
-                case.guard is None or expressions.truth(m, s, case.guard) == Const(True)
+                case.guard is None or conditions.truth(m, s, case.guard) == Const(True)
             ):
                 return Const(number)
         return Const(-1)
@@ -362,7 +362,7 @@ def _while(m: Machine, state: State, statement: p.Loop) -> list[Outcome]:
     def bind(number: int) -> Callable[[State], Value]:
         def action(s: State) -> Value:
             value = expressions.evaluate(m, s, test)
-            if expressions.condition(m, s, value) is False:
+            if conditions.known(m, s, value) is False:
                 raise Stopped("break")
             return NONE
 
