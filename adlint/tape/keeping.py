@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from adlint import program as p
 from adlint.tape import attributes, cuts, expressions, library
-from adlint.tape.facts import Event, Fact, Turn
+from adlint.tape.facts import Event, Fact, apart
 from adlint.tape.graph import ancestors
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
-from adlint.tape.values import Instance, Module, Optimizer, Table, Tensor, Unknown, Value, key_of
+from adlint.tape.values import Instance, Module, Optimizer, Sequence, Table, Tensor, Tuple, Unknown, Value, key_of
 
 CHOOSING = ("torch.min", "torch.max")
 """Python's own, which return one of the values."""
@@ -24,6 +24,7 @@ def added(m: Machine, state: State, held: Iterable[Value], value: Value, site: p
     new = [n for n in new if m.nodes[n].kind != "leaf"]
     if not new:
         return
+    subject = _element(m, state, value, subject, frozenset(new))
     for old in {n for v in held for n in library.nodes_in(m, state, v, sources=False)}:
         freed = spent(m, state, old) if old not in new else None
         if freed is not None:
@@ -31,6 +32,20 @@ def added(m: Machine, state: State, held: Iterable[Value], value: Value, site: p
             return
         if old not in new and _is_loss(m, new[-1]):
             _suspect(m, state, old, (old, *new), site, subject)
+
+
+def _element(m: Machine, state: State, value: Value, subject: p.Node | None, nodes: frozenset[int]) -> p.Node | None:
+    """Return the one element of a pair or list, as it is written, that has a graph; else the whole."""
+    thing = state.object(value)
+    items = value.items if isinstance(value, Tuple) else thing.items if isinstance(thing, Sequence) else ()
+    if not isinstance(subject, p.Collection) or len(items) != len(subject.elements):
+        return subject
+    found = [
+        element
+        for element, item in zip(subject.elements, items, strict=True)
+        if nodes & set(library.nodes_in(m, state, item, sources=False))
+    ]
+    return found[0] if len(found) == 1 else subject
 
 
 def assigned(m: Machine, state: State, statement: p.Assign, value: Value) -> None:
@@ -55,6 +70,8 @@ def grown(m: Machine, state: State, before: Value, node: int, site: p.Node, subj
         chain = ancestors(m.nodes, node).nodes
         if thing.node not in chain or thing.node == node:
             return
+        if apart(m.nodes[thing.node].turn, state.turn) is None:
+            m.renewed.add(_place(state, site))
         freed = spent(m, state, thing.node)
         if freed is not None:
             _note(m, state, node, freed, site, subject, (node,))
@@ -63,7 +80,7 @@ def grown(m: Machine, state: State, before: Value, node: int, site: p.Node, subj
     elif isinstance(before, Unknown) and isinstance(site, p.Assign):
         read = cuts.read_from(m, state, before)
         again = any(_same(site.targets[0], part) for part in p.walk(site.value))
-        if again and any(_earlier(m.nodes[n].turn, state.turn) for n in read):
+        if again and any(apart(m.nodes[n].turn, state.turn) is not None for n in read):
             freed = next((e for n in ancestors(m.nodes, node).nodes if (e := state.freed(n)) is not None), None)
             if freed is not None:
                 _note(m, state, node, freed, site, subject, (node,))
@@ -74,12 +91,19 @@ def _looked_at(state: State) -> bool:
 
 
 def spent(m: Machine, state: State, node: int) -> Event | None:
-    """Return the backward that freed a part of a value's graph which was made in an earlier turn of a loop."""
+    """Return the backward that freed a part of the graph of a value, both made in an earlier turn of the same loop."""
+    level = apart(m.nodes[node].turn, state.turn)
+    if level is None:
+        return None
     for part in ancestors(m.nodes, node).nodes:
         freed = state.freed(part)
-        if freed is not None and m.nodes[part].kind != "leaf" and _earlier(m.nodes[part].turn, state.turn):
+        if freed is not None and m.nodes[part].kind != "leaf" and apart(m.nodes[part].turn, state.turn) == level:
             return freed
     return None
+
+
+def _place(state: State, site: p.Node) -> tuple[object, ...]:
+    return site, state.calls, tuple(number for _, number in state.turn)
 
 
 def _is_loss(m: Machine, node: int) -> bool:
@@ -93,7 +117,7 @@ def _is_loss(m: Machine, node: int) -> bool:
 def _suspect(m: Machine, state: State, old: int, kept: tuple[int, ...], site: p.Node, subject: p.Node | None) -> None:
     """Remember losses that pile up with graphs which nothing has backpropagated so far."""
     whole = all(isinstance(call, p.Call) for call in state.calls)
-    if whole and state.recording == "on" and not state.partial and _earlier(m.nodes[old].turn, state.turn):
+    if whole and state.recording == "on" and not state.partial and apart(m.nodes[old].turn, state.turn) is not None:
         m.pending.append((m.event(state, "keep", site, subject, object=kept), frozenset(kept)))
 
 
@@ -110,14 +134,6 @@ def close(m: Machine, escaped: frozenset[int] | set[int]) -> None:
             continue
         if any(ancestors(m.nodes, one).leaves & m.owned for one in kept):
             m.note(State(), Fact("kept-graph", event, (), True))
-
-
-def _earlier(made: Turn, now: Turn) -> bool:
-    """Tell whether a loop has turned between two moments."""
-    for a, b in zip(made, now, strict=False):
-        if a != b:
-            return a[0] == b[0]
-    return False
 
 
 def _same(target: p.Node, part: p.Node) -> bool:
@@ -167,7 +183,7 @@ def _note(
             place, wrapped = call, found[0].value
             break
     event = m.event(state, "keep", place, wrapped, object=kept)
-    m.note(state, Fact("kept-graph", event, (freed,), True))
+    m.note(state, Fact("kept-graph", event, (freed,), True, details=(("place", _place(state, site)),)))
 
 
 def rewalked(m: Machine, state: State, nodes: Iterable[int]) -> None:
@@ -176,9 +192,11 @@ def rewalked(m: Machine, state: State, nodes: Iterable[int]) -> None:
 
 
 def of_use(m: Machine, fact: Fact) -> bool:
-    """Tell whether what was kept is backpropagated after all."""
+    """Tell whether what was kept is backpropagated after all, or is made anew on other paths of the same turn."""
     if fact.kind != "kept-graph":
         return False
+    if dict(fact.details).get("place") in m.renewed:
+        return True
     kept = fact.event.object
     single = len(kept) == 1
     return any(n in m.rewalked or (single and n in m.walked) for n in kept)

@@ -141,6 +141,7 @@ class Machine:
     told: dict[tuple[Callable[[Any], Any], p.Node], Any] = field(default_factory=dict)
     alive: set[tuple[Any, ...]] = field(default_factory=set)
     pending: list[tuple[Event, frozenset[int]]] = field(default_factory=list)
+    renewed: set[tuple[Any, ...]] = field(default_factory=set)
     brought: dict[p.Argument, frozenset[int]] = field(default_factory=dict)
     rewalked: set[int] = field(default_factory=set)
     terms: dict[int, tuple[Event, Node]] = field(default_factory=dict)
