@@ -13,7 +13,7 @@ from adlint import program as p
 from adlint.tape.resolver import NOTHING, Resolver
 from adlint.tape.values import Ref
 
-IN_ALL, A_ROOT, A_CALL = 12_000, 3_000, 1_000
+IN_ALL, A_ROOT, A_CALL = 36_000, 9_000, 3_000
 FORWARDS = 4
 WAYS = 2
 """How many ways through a function are told apart at most, times two."""

@@ -52,6 +52,7 @@ BUILTINS = frozenset(name for name in dir(builtins) if not name.startswith("_"))
 
 def evaluate(m: Machine, state: State, expression: p.Expression) -> Value:
     """Return the value of an expression; what it does to the tape happens to `state`."""
+    m.burn()
     return _EVALUATE[type(expression)](m, state, expression)
 
 

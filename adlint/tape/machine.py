@@ -22,7 +22,7 @@ from adlint.tape.values import Closure, Key, Linear, Object, Ref, Unknown, Value
 N = TypeVar("N", bound=p.Node)
 T = TypeVar("T")
 
-FUEL = 10_000
+FUEL = 30_000
 ROOM = 4
 WAYS = 24
 DEPTH = 24
