@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from adlint import program as p
 from adlint.catalog import Rule
-from adlint.checks.context import Applicability, CannotRewrite, Context, Edit, Fix
+from adlint.checks.context import Applicability, CannotRewrite, Context, Fix
 from adlint.tape.facts import Fact
 
 FLAG = "requires_grad"
@@ -30,7 +30,9 @@ def as_leaf(context: Context, rule: Rule, fact: Fact, made: p.Node) -> Fix | Non
     assert isinstance(sources, tuple)
     try:
         if rebinds(context, made, fact.event.site):
-            return _updated(context, rule, made, bool(details["given"]))
+            return _updated(context, rule, made, bool(details["given"]), bool(details["recorded"]))
+        if not details["recorded"]:
+            return None
         if details["alone"] and len(sources) == 1 and context.function(made) is context.function(sources[0]):
             moved = _moved(context, rule, statement, name, sources[0])
             if moved is not None:
@@ -75,7 +77,7 @@ def _update(context: Context, made: p.Node) -> tuple[str, str, str] | None:
     return (name, value.op, step) if any(context.text(n.value) == name for n in read) else None
 
 
-def _updated(context: Context, rule: Rule, made: p.Node, given: bool) -> Fix | None:
+def _updated(context: Context, rule: Rule, made: p.Node, given: bool, recorded: bool) -> Fix | None:
     """Update in place under no_grad, and clear; what the caller has given is left as it is: a new leaf goes on."""
     update = _update(context, made)
     statement = context.statement(made)
@@ -85,14 +87,17 @@ def _updated(context: Context, rule: Rule, made: p.Node, given: bool) -> Fix | N
     rewriter = context.rewriter
     cleared = any(_clears(context, node, name) for node in _loop(context, statement))
     scope, imports = rewriter.spelling("torch.no_grad", statement)
-    if given and not cleared:
+    if given and not cleared and recorded:
         code = f"{name} = ({rewriter.text_of(statement.value)}).detach().requires_grad_()"
         return context.fix(rule, rewriter.replace(statement, code), tensor=name)
     if "\n" in step or "\r" in step:
         return None
     clear = () if cleared else rewriter.insert_after(statement, f"{name}.grad = None")
+    if not recorded:
+        edits = (*rewriter.replace(statement, f"{name} {sign}= {step}"), *clear)
+        return context.fix(rule, edits, "update", tensor=name, no_grad=f"{scope}()")
     lines = rewriter.insert_before(statement, f"with {scope}():\n    {name} {sign}= {step}")
-    edits: tuple[Edit, ...] = (*imports, *lines, *rewriter.delete(statement), *clear)
+    edits = (*imports, *lines, *rewriter.delete(statement), *clear)
     return context.fix(rule, edits, "update", tensor=name, no_grad=f"{scope}()")
 
 

@@ -81,9 +81,23 @@ def _tracked(state: State, leaf: int, key: object) -> bool:
 
 def gradient_of(m: Machine, state: State, node: int, site: p.Node) -> Value:
     """Return what stands in the slot of a tensor that is no parameter."""
-    if is_result(m, state, node) and requires_grad(m, state, node):
+    if (is_result(m, state, node) and requires_grad(m, state, node)) or _of_leaf(m, state, node):
         return Absent(node, site)
     return Unknown(("grad", node))
+
+
+def _of_leaf(m: Machine, state: State, node: int) -> bool:
+    """Tell whether a tensor was computed from a leaf without recording, and was not told to require grad since."""
+    record = m.nodes[node]
+    if record.kind != "cut" or record.cut not in ("off", "inference", "detach") or ("retained", node) in state.store:
+        return False
+    if record.cut != "detach" and m.profile.result(record.operation) not in ("new", "view"):
+        return False
+    return any(
+        (m.nodes[one].kind == "leaf" and m.nodes[one].operation == "tensor" and m.nodes[one].requires_grad is True)
+        or (record.cut == "detach" and is_result(m, state, one) and requires_grad(m, state, one))
+        for one in record.behind
+    )
 
 
 def retain(m: Machine, state: State, value: Value) -> None:
@@ -143,11 +157,13 @@ def used(m: Machine, state: State, value: Absent, fails: bool) -> None:
 def _origin(m: Machine, node: int) -> tuple[tuple[str, object], ...]:
     """Say where the result of operations comes from: the tensors that were made to require grad, and whether there are
     no other leaves."""
+    recorded = m.nodes[node].kind != "cut"
     leaves = [m.nodes[one] for one in sorted(ancestors(m.nodes, node).leaves)]
     own = [leaf for leaf in leaves if leaf.operation == "tensor"]
     given = any(leaf.callee is not None for leaf in leaves)
     made = m.nodes[node].site
-    return ("made", made), ("leaves", tuple(leaf.site for leaf in own)), ("given", given), ("alone", own == leaves)
+    sites = tuple(leaf.site for leaf in own)
+    return ("made", made), ("leaves", sites), ("given", given), ("alone", own == leaves), ("recorded", recorded)
 
 
 def optimized(m: Machine, state: State, value: Value, site: p.Node) -> None:
