@@ -293,6 +293,8 @@ def _at(m: Machine, state: State, value: Value, key: Value) -> Value:
         return m.allocate(state, Sequence("list", elements, True))
     if not elements:
         return m.unknown()
+    if isinstance(value, Ref):
+        m.indexed.add(value.id)
     if all(is_plain(v) for v in elements):
         return Unknown(("item", value, key_of(key)))
     if len(elements) == 1:
@@ -328,7 +330,7 @@ def assign(m: Machine, state: State, holder: Value, key: Value, value: Value, si
         return
     if isinstance(thing, Table) and isinstance(holder, Ref):
         kept = tuple((k, v) for k, v in thing.items if k != key)
-        keeping.added(m, state, [v for _, v in kept], value, state.statement or site, _given(state))
+        keeping.added(m, state, [v for _, v in kept], value, state.statement or site, _given(state), slot=holder.id)
         state.store[holder.id] = Table((*kept, (key, value))[-64:], thing.more)
     elif isinstance(thing, Sequence) and isinstance(holder, Ref):
         if key == Const(slice(None, None, None)):
@@ -341,7 +343,7 @@ def assign(m: Machine, state: State, holder: Value, key: Value, value: Value, si
             elements[key.value] = value
             state.store[holder.id] = replace(thing, items=tuple(elements))
         else:
-            keeping.added(m, state, thing.items, value, state.statement or site, _given(state))
+            keeping.added(m, state, thing.items, value, state.statement or site, _given(state), slot=holder.id)
             state.store[holder.id] = replace(thing, items=(*thing.items, value)[-64:], more=True)
     elif isinstance(thing, Module) and isinstance(holder, Ref) and isinstance(key, Const) and type(key.value) is int:
         if -len(thing.children) <= key.value < len(thing.children):

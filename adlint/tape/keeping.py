@@ -16,8 +16,16 @@ CHOOSING = ("torch.min", "torch.max")
 """Python's own, which return one of the values."""
 
 
-def added(m: Machine, state: State, held: Iterable[Value], value: Value, site: p.Node, subject: p.Node | None) -> None:
-    """Look at a value that a container gets, beside what it holds."""
+def added(
+    m: Machine,
+    state: State,
+    held: Iterable[Value],
+    value: Value,
+    site: p.Node,
+    subject: p.Node | None,
+    slot: int | None = None,
+) -> None:
+    """Look at a value that a container gets, beside what it holds; `slot` is the container where it may take the place of another."""
     if not _looked_at(state) or not state.recording:
         return
     new = [n for n in library.nodes_in(m, state, value, sources=False) if m.nodes[n].requires_grad is True]
@@ -28,7 +36,7 @@ def added(m: Machine, state: State, held: Iterable[Value], value: Value, site: p
     for old in {n for v in held for n in library.nodes_in(m, state, v, sources=False)}:
         freed = spent(m, state, old) if old not in new else None
         if freed is not None:
-            _note(m, state, new[-1], freed, site, subject, (old, *new))
+            _note(m, state, new[-1], freed, site, subject, (old, *new), slot)
             return
         if old not in new and _is_loss(m, new[-1]):
             _suspect(m, state, old, (old, *new), site, subject)
@@ -171,7 +179,14 @@ def handed(m: Machine, state: State, argument: p.Argument, value: Value) -> None
 
 
 def _note(
-    m: Machine, state: State, node: int, freed: Event, site: p.Node, subject: p.Node | None, kept: tuple[int, ...]
+    m: Machine,
+    state: State,
+    node: int,
+    freed: Event,
+    site: p.Node,
+    subject: p.Node | None,
+    kept: tuple[int, ...],
+    slot: int | None = None,
 ) -> None:
     chain = frozenset(ancestors(m.nodes, node).nodes) | {node}
     place, wrapped = site, subject
@@ -183,7 +198,8 @@ def _note(
             place, wrapped = call, found[0].value
             break
     event = m.event(state, "keep", place, wrapped, object=kept)
-    m.note(state, Fact("kept-graph", event, (freed,), True, details=(("place", _place(state, site)),)))
+    details = (("place", _place(state, site)), ("slot", slot))
+    m.note(state, Fact("kept-graph", event, (freed,), True, details=details))
 
 
 def rewalked(m: Machine, state: State, nodes: Iterable[int]) -> None:
@@ -195,7 +211,11 @@ def of_use(m: Machine, fact: Fact) -> bool:
     """Tell whether what was kept is backpropagated after all, or is made anew on other paths of the same turn."""
     if fact.kind != "kept-graph":
         return False
-    if dict(fact.details).get("place") in m.renewed:
+    details = dict(fact.details)
+    if details.get("place") in m.renewed:
+        return True
+    slot = details.get("slot")
+    if slot is not None and (slot in m.indexed or (m.detached | m.escaped).intersection(fact.event.object)):
         return True
     kept = fact.event.object
     single = len(kept) == 1

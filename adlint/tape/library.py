@@ -104,6 +104,8 @@ def tensor(m: Machine, state: State, node: int) -> Ref:
 
 def cut(m: Machine, state: State, site: p.Node, why: str = "", behind: tuple[int, ...] = ()) -> Ref:
     """Return a tensor without a graph: why, and which nodes it was cut off from."""
+    if why == "detach":
+        m.detached.update(behind)
     return tensor(m, state, m.node(state, "cut", "", (), False, site, False, cut=why, behind=behind))
 
 

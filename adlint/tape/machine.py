@@ -142,6 +142,9 @@ class Machine:
     alive: set[tuple[Any, ...]] = field(default_factory=set)
     pending: list[tuple[Event, frozenset[int]]] = field(default_factory=list)
     renewed: set[tuple[Any, ...]] = field(default_factory=set)
+    indexed: set[int] = field(default_factory=set)
+    detached: set[int] = field(default_factory=set)
+    """The nodes whose values went on without their graph, or may have, in code that nobody can see."""
     brought: dict[p.Argument, frozenset[int]] = field(default_factory=dict)
     rewalked: set[int] = field(default_factory=set)
     terms: dict[int, tuple[Event, Node]] = field(default_factory=dict)

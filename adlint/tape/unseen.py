@@ -197,6 +197,8 @@ def unknown_call(m: Machine, state: State, callee: Value, given: calls.Arguments
     outermost = state.forwards == 0
     sure = True if network is not None and network == key and not state.frozen(leaf) else None
     named = network if network is not None else key
+    if not own:
+        m.detached.update(parents)
     node = m.node(state, "call", "call", tuple(parents), None, site, sure, named, hidden=not own)
     if any(isinstance(state.object(v), (Module, Optimizer)) for v in values):
         m.wraps.add(node)
