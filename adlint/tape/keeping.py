@@ -25,7 +25,7 @@ def added(
     subject: p.Node | None,
     slot: int | None = None,
 ) -> None:
-    """Look at a value that a container gets, beside what it holds; `slot` is the container where it may take the place of another."""
+    """Look at a value that a container gets beside what it holds; `slot` is one where it may replace another."""
     if not _looked_at(state) or not state.recording:
         return
     new = [n for n in library.nodes_in(m, state, value, sources=False) if m.nodes[n].requires_grad is True]
