@@ -232,7 +232,7 @@ class Profile:
 
     `roots` are the import roots that make a file relevant. `consume` says what a backward frees. Dotted names are
     canonical: the full path by which the library documents or defines the object; Python's own are `builtins.<name>`.
-    `repeatable` are the walks that free nothing. `tracking` are the attributes that say whether a tensor is recorded,
+    `repeatable` are the walks that free nothing, `augments` whether `a += b` changes the tensor itself. `tracking` are the attributes that say whether a tensor is recorded,
     each with the value that means it is. An optimizer takes what it owns as the argument `owned_argument`, its first
     one if `owned_first`.
     """
@@ -248,6 +248,7 @@ class Profile:
     implied_retain: tuple[str, ...]
     backward_parameters: Mapping[str, tuple[str, ...]]
     repeatable: frozenset[str]
+    augments: bool
     tracking: Mapping[str, bool]
     owned_argument: str
     owned_first: bool
@@ -476,6 +477,7 @@ def read_profile(file: Traversable, parts: Iterable[Traversable] = ()) -> Profil
         implied_retain=table.strings("implied_retain"),
         backward_parameters=MappingProxyType(_positions(table)),
         repeatable=frozenset(table.strings("repeatable")),
+        augments=table.flag("augments"),
         tracking=MappingProxyType(table.flags("tracking")),
         owned_argument=table.text("owned_argument", default=""),
         owned_first=table.flag("owned_first"),

@@ -442,12 +442,13 @@ def augment(m: Machine, state: State, statement: p.Augment) -> None:
     held = evaluate(m, state, target)
     value = evaluate(m, state, statement.value)
     thing = state.object(held)
-    if isinstance(held, Leaves) or (isinstance(thing, Tensor) and m.nodes[thing.node].kind == "leaf"):
+    owned = isinstance(thing, Tensor) and m.nodes[thing.node].kind == "leaf" and m.profile.augments
+    if isinstance(held, Leaves) or owned:
         leaves.updated(m, state, held, [value], statement, target)
         updates.update_in_place(m, state, held, [value], statement)
         if isinstance(held, Leaves) or state.recording != "on":
             return
-    if isinstance(held, Unknown):
+    if isinstance(held, Unknown) and m.profile.augments:
         leaves.updated(m, state, held, [value], statement, target)
     if isinstance(held, Gradient):
         if statement.op == "*" and value in (Const(0), Const(0.0)):
@@ -465,9 +466,10 @@ def augment(m: Machine, state: State, statement: p.Augment) -> None:
     if isinstance(thing, Tensor) and isinstance(fresh, Tensor):
         keeping.grown(m, state, held, fresh.node, statement, statement.value)
         assert isinstance(held, Ref)
-        leaves.moved(state, thing.node, fresh.node)
-        state.store[held.id] = replace(thing, node=fresh.node)
-        result = held
+        if m.profile.augments:
+            leaves.moved(state, thing.node, fresh.node)
+            state.store[held.id] = replace(thing, node=fresh.node)
+            result = held
     store(m, state, target, result)
 
 
