@@ -43,6 +43,7 @@ from adlint.tape.values import (
     Key,
     Leaves,
     Library,
+    Linear,
     Module,
     Optimizer,
     Partial,
@@ -240,7 +241,7 @@ def rewrapped(m: Machine, state: State, name: str, given: calls.Arguments) -> tu
 def _factory(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
     flag = _recorded(m, state, given)
     why, behind = rewrapped(m, state, name, given)
-    if (isinstance(flag, Const) and flag.value) or (isinstance(flag, Unknown) and m.decide(state, ("truth", flag.key))):
+    if isinstance(flag, (Const, Unknown, Linear)) and conditions.decided(m, state, flag):
         result = library.leaf(m, state, site, why if behind else "", behind)
     else:
         result = library.cut(m, state, site, why, behind)

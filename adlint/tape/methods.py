@@ -297,8 +297,9 @@ def _module_method(m: Machine, state: State, receiver: Value, name: str, given: 
         state.store[receiver.id] = replace(thing, children=(*thing.children, given.positional[0]))
         return receiver
     if name in ("items", "values", "keys"):
-        pairs = tuple((Const(k), v) for k, v in thing.attributes.items())
-        return containers.method(m, state, m.allocate(state, Table(pairs)), name, given, site)
+        plain = all(k.isidentifier() for k in thing.attributes)
+        pairs = tuple((Const(k) if plain else m.unknown("name"), v) for k, v in thing.attributes.items())
+        return containers.method(m, state, m.allocate(state, Table(pairs, not plain)), name, given, site)
     if "hook" in name:
         state.store[receiver.id] = replace(thing, hooked=True)
         m.hooked = m.hooked or "backward" in name
