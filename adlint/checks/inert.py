@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from adlint import program as p
 from adlint.catalog import Rule
 from adlint.checks.context import CannotRewrite, Context, Edit, Fix, called_names, trains
@@ -22,11 +24,13 @@ def form_of(context: Context, fact: Fact) -> str:
 def words(context: Context, fact: Fact) -> dict[str, object]:
     """Return what the messages say of a fact."""
     site = fact.event.site
-    function = fact.shared if isinstance(fact.shared, p.Function) else _below(context, site)
+    function = fact.shared if isinstance(fact.shared, (p.Function, p.Class)) else _below(context, site)
     parent = context.parents.get(site)
+    target = parent.targets[0] if isinstance(parent, p.Assign) else None
     return {
         "scope": context.text(site),
         "function": function.name if function is not None else "",
+        "name": target.id if isinstance(target, p.Name) else "",
         "op": parent.op if isinstance(parent, p.Boolean) else "",
         "line": context.line(fact.causes[0].site) if fact.causes else 0,
     }
@@ -156,6 +160,48 @@ def _body(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     return context.fix(rule, edits, "body", function=function.name, scope=scope)
 
 
+def _methods(context: Context, rule: Rule, fact: Fact) -> Fix | None:
+    """Move the decorator of a network that nothing trains to its forward."""
+    cls = fact.shared
+    if not isinstance(cls, p.Class) or context.facts.training:
+        return None
+    forward = next((one for one in cls.body if isinstance(one, p.Function) and one.name == "forward"), None)
+    if forward is None or forward.is_async or forward.is_generator:
+        return None
+    scope = _call_text(context, fact)
+    edits = (
+        *context.rewriter.undecorate(cls, fact.event.site),
+        *context.rewriter.decorate(forward, f"@{scope}"),
+    )
+    return context.fix(rule, edits, "decorate", function=forward.name, scope=scope)
+
+
+def _functions(context: Context, rule: Rule, fact: Fact) -> Fix | None:
+    """Decorate the functions that a block defines, and drop the block."""
+    statement = context.statement(fact.event.site)
+    if not isinstance(statement, p.With):
+        return None
+    functions = [one for one in statement.body if isinstance(one, p.Function)]
+    if any(one.is_async or _trains(context, one) for one in functions):
+        return None
+    scope, column = _call_text(context, fact), context.program.span(statement).start.column - 1
+    edits = context.rewriter.unwrap(statement)
+    for one in functions:
+        for edit in context.rewriter.decorate(one, f"@{scope}"):
+            code = edit.content
+            edits = (*edits, replace(edit, content=code[:column] + code.lstrip(" \t")))
+    return context.fix(rule, edits, "decorate", function=functions[0].name, scope=scope)
+
+
+def _listed(context: Context, rule: Rule, fact: Fact) -> Fix | None:
+    """Compute in the block what a generator expression would compute later."""
+    lazy = fact.shared
+    text = context.text(lazy) if isinstance(lazy, p.Comprehension) else ""
+    if not (text.startswith("(") and text.endswith(")")) or lazy is None:
+        return None
+    return context.fix(rule, context.rewriter.replace(lazy, f"[{text[1:-1]}]"), "listed")
+
+
 def _cover(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     """Move what follows the block, down to the forward, into it."""
     statement = context.statement(fact.event.site)
@@ -195,6 +241,10 @@ _MENDING = {
     "missing_at": _decorator,
     "operand": _both,
     "async": _body,
+    "kept": _entered,
+    "class": _methods,
+    "defines": _functions,
+    "lazy": _listed,
     "around": _cover,
     "volatile": _volatile,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import attributes, calls, conditions, containers, cuts, library
+from adlint.tape import attributes, calls, conditions, containers, cuts, library, scopes
 from adlint.tape.machine import Machine, Stopped
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -102,7 +102,9 @@ def builtin(m: Machine, state: State, name: str, arguments: calls.Arguments, sit
             if name == "filter" and isinstance(item, Leaves):
                 item = replace(item, part=True)
             mapped.append(called if name == "map" else item)
-        return m.allocate(state, Sequence("list", tuple(mapped), count is None))
+        lazy = m.allocate(state, Sequence("list", tuple(mapped), count is None))
+        scopes.lazily(m, state, lazy, site)
+        return lazy
     if name in ("any", "all") and given:
         known = containers.items(m, state, given[0])
         if known is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adlint import program as p
-from adlint.tape import calls, conditions, containers, expressions, keeping
+from adlint.tape import calls, conditions, containers, expressions, keeping, scopes
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import NONE, Generator, Leaves, Sequence, Table, Value
@@ -27,7 +27,10 @@ def comprehend(m: Machine, state: State, e: p.Comprehension) -> Value:
     values = tuple(v for _, v in results)
     if values and all(isinstance(v, Leaves) for v in values):
         return Leaves(frozenset().union(*(v.leaves for v in values if isinstance(v, Leaves))))
-    return m.allocate(state, Sequence("list" if e.kind == "list" else e.kind, values, more))
+    made = m.allocate(state, Sequence("list" if e.kind == "list" else e.kind, values, more))
+    if e.kind == "generator":
+        scopes.lazily(m, state, made, e)
+    return made
 
 
 def _holds_lambda(e: p.Comprehension) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import attributes, calls, keeping, leaves, library, shapes, updates
+from adlint.tape import attributes, calls, keeping, leaves, library, scopes, shapes, updates
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -37,6 +37,7 @@ EXACT = 6
 
 def items(m: Machine, state: State, value: Value) -> list[Value] | None:
     """Return all elements of a value where they are known exactly, else None."""
+    scopes.taken(m, state, value, None)
     thing = state.object(value)
     if isinstance(value, Tuple):
         return list(value.items)
@@ -112,6 +113,7 @@ def _bounded(elements: tuple[Value, ...]) -> int | None:
 
 def turns(m: Machine, state: State, value: Value, site: p.Node | None) -> tuple[Callable[[State, int], Value], bool]:
     """Return how to make the element of the n-th turn, and whether a loop over the value is one over data."""
+    scopes.taken(m, state, value, site)
     thing = state.object(value)
     if isinstance(value, Leaves):
         return (lambda s, n: replace(value, single=True)), False

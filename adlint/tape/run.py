@@ -198,11 +198,9 @@ def _close(m: Machine, uncalled: str, named: bool = False) -> None:
         for event, nodes in m.recorded.values():
             if nodes & escaped:
                 continue
-            if nodes & m.walked:
-                leaves = event.object
-                if m.opaque_owner or leaves & m.owned or leaves & m.reads or not m.owned:
-                    continue
-            elif not any(mark not in m.training_loops for mark, _ in event.turn):
+            bystander = bool(m.owned) and not (m.opaque_owner or event.object & (m.owned | m.reads))
+            evaluating = any(mark not in m.training_loops for mark, _ in event.turn)
+            if not bystander and (nodes & m.walked or not evaluating):
                 continue
             mixed = event.site in backpropagated and not nodes & m.walked
             details = (("mixed", mixed), ("walked", bool(nodes & m.walked)), ("uncalled", uncalled))

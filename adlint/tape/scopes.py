@@ -4,6 +4,10 @@
     with torch.no_grad:                 not called
     with torch.no_grad() and other():   only the last one is entered
     @torch.no_grad() / async def f      switched back before the body runs
+    @torch.no_grad() / class Net        the constructor alone is covered
+    scope = torch.no_grad()             and nothing reads the name
+    with torch.no_grad(): def f(): ...  what f does, it does later
+    with torch.no_grad(): lazy = (net(x) for x in data)
 
 What is recorded because of one of these is its fault: the forward is not noted a second time.
 """
@@ -11,13 +15,14 @@ What is recorded because of one of these is its fault: the forward is not noted 
 from __future__ import annotations
 
 from adlint import program as p
-from adlint.tape import expressions, library
+from adlint.tape import attributes, cuts, expressions, library
 from adlint.tape.facts import Fact
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
-from adlint.tape.values import Library, Scope, Value
+from adlint.tape.values import Library, Ref, Scope, Sequence, Value
 
 SUPPRESSING = ("off", "inference")
+DEFINED = ("inert functions", 0)
 CONTEXTS = ("no_grad", "inference_mode", "enable_grad", "set_grad_enabled", "autocast")
 
 
@@ -25,8 +30,12 @@ def inert(m: Machine, state: State, site: p.Node, form: str, function: p.Node | 
     """Note a scope without effect at a place where something could be recorded."""
     if state.recording in SUPPRESSING:
         return
-    m.note(state, Fact("inert-scope", m.event(state, "scope", site), (), True, function, details=(("form", form),)))
+    m.note(state, _fact(m, state, site, form, function))
     excuse(state)
+
+
+def _fact(m: Machine, state: State, site: p.Node, form: str, function: p.Node | None = None) -> Fact:
+    return Fact("inert-scope", m.event(state, "scope", site), (), True, function, details=(("form", form),))
 
 
 def excuse(state: State) -> None:
@@ -40,7 +49,10 @@ def forgive(state: State) -> None:
 
 
 def excused(state: State) -> bool:
-    return any(("inert", depth) in state.store for depth in range(len(state.functions) + 1))
+    """Tell whether what is recorded here is put down to a scope already noted."""
+    if any(("inert", depth) in state.store for depth in range(len(state.functions) + 1)):
+        return True
+    return not state.store.get(DEFINED, frozenset()).isdisjoint(state.functions)
 
 
 def suppresses(m: Machine, value: Value) -> bool:
@@ -83,7 +95,73 @@ def operated(m: Machine, state: State, op: str, value: Value, operand: p.Express
         inert(m, state, rest, "operand")
 
 
+def kept(m: Machine, state: State, statement: p.Assign, value: Value) -> None:
+    """Look at an assignment: a scope that is built, and nothing in the function reads its name."""
+    if not isinstance(value, Scope) or value.call is not statement.value or not suppresses(m, value):
+        return
+    target, home = statement.targets[0], state.functions[-1] if state.functions else None
+    if len(statement.targets) != 1 or not isinstance(target, p.Name) or not isinstance(home, p.Function):
+        return
+    outer = ("outer", state.frame, target.id) in state.store
+    if not outer and [n for n in p.walk_all(home.body) if isinstance(n, p.Name) and n.id == target.id] == [target]:
+        inert(m, state, statement.value, "kept")
+
+
+def decorating(m: Machine, state: State, cls: p.Class, made: Ref) -> None:
+    """Look at the decorators of a class that is a network: a scope covers its constructor alone."""
+    for decorator in cls.decorators:
+        function = decorator.function if isinstance(decorator, p.Call) else decorator
+        if not isinstance(function, (p.Name, p.Attribute)):
+            continue
+        if suppresses(m, expressions.evaluate(m, state, function)) and _is_network(m, state, made):
+            inert(m, state, decorator, "class", cls)
+
+
+def _is_network(m: Machine, state: State, cls: Ref) -> bool:
+    """Tell whether the instances of a class are networks that do something besides being made."""
+    based = any(m.profile.role(name) == "module-base" for name in attributes.library_bases(state, cls))
+    return based and attributes.find(state, cls, "forward") is not None
+
+
+# ---------------------------------------------------------------- what runs later than it is written
+
+
+def lazily(m: Machine, state: State, made: Value, site: p.Node) -> None:
+    """Remember the scope in which values were asked for that are computed only when somebody takes them."""
+    if state.recording not in SUPPRESSING or state.scope is None or not isinstance(made, Ref):
+        return
+    nodes = library.nodes_in(m, state, made, sources=False)
+    if any(cuts.would_track(m, state, n) for n in nodes):
+        state.store[("lazy", made.id)] = (state.scope, site)
+
+
+def taken(m: Machine, state: State, value: Value, site: p.Node | None) -> None:
+    """Look at what is taken out of lazy values: outside the scope in which they were asked for, they are recorded."""
+    held = state.store.pop(("lazy", value.id), None) if isinstance(value, Ref) else None
+    if held is None or not isinstance(value, Ref) or state.recording in SUPPRESSING:
+        return
+    state.store[value.id] = Sequence("generator", (m.unknown(),), True)
+    place = site or state.statement
+    if state.recording == "on" and place is not None:
+        event, cause = m.event(state, "scope", held[0]), m.event(state, "forward", place)
+        m.note(state, Fact("inert-scope", event, (cause,), True, held[1], details=(("form", "lazy"),)))
+        excuse(state)
+
+
 # ---------------------------------------------------------------- scopes around nothing
+
+
+def defining(m: Machine, state: State, scope: Scope, item: p.ContextItem, statement: p.With) -> None:
+    """Look at a block to be entered: one that only defines functions is left again before they run."""
+    functions = [one for one in statement.body if isinstance(one, p.Function)]
+    defined = [one.name for one in functions]
+    rest = [one for one in statement.body if not isinstance(one, p.Function)]
+    handed = all(
+        isinstance(one, p.Return) and isinstance(one.value, p.Name) and one.value.id in defined for one in rest
+    )
+    if defined and handed and suppresses(m, scope) and state.recording not in SUPPRESSING:
+        m.note(state, _fact(m, state, item.context, "defines"))
+        state.store[DEFINED] = state.store.get(DEFINED, frozenset()) | frozenset(functions)
 
 
 def passes_on(m: Machine, body: tuple[p.Statement, ...]) -> bool:

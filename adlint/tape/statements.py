@@ -10,17 +10,25 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import calls, conditions, containers, expressions, functional, imports, keeping, library, scopes
+from adlint.tape import (
+    calls,
+    conditions,
+    containers,
+    definitions,
+    expressions,
+    functional,
+    imports,
+    keeping,
+    library,
+    scopes,
+)
 from adlint.tape.machine import NESTED, ROOM, LoopRun, Machine, Stopped
 from adlint.tape.state import Outcome, State, Store, join, written
 from adlint.tape.values import (
     NONE,
-    Class,
-    Closure,
     Const,
     Generator,
     Instance,
-    Library,
     Module,
     Optimizer,
     Scope,
@@ -72,6 +80,7 @@ def _assign(m: Machine, state: State, statement: p.Statement) -> None:
     assert isinstance(statement, p.Assign)
     value = expressions.evaluate(m, state, statement.value)
     keeping.assigned(m, state, statement, value)
+    scopes.kept(m, state, statement, value)
     for target in statement.targets:
         expressions.store(m, state, target, value)
 
@@ -140,63 +149,6 @@ def _return(m: Machine, state: State, statement: p.Statement) -> list[Outcome]:
 def _raise(m: Machine, state: State, statement: p.Statement) -> list[Outcome]:
     assert isinstance(statement, p.Raise)
     return [Outcome(state, "raise")]
-
-
-def _function(m: Machine, state: State, statement: p.Statement) -> None:
-    assert isinstance(statement, p.Function)
-    defaults = tuple(
-        None if q.default is None else expressions.evaluate(m, state, q.default) for q in statement.parameters
-    )
-    value: Value = Closure(statement, state.frame, defaults, state.get(("class", state.frame)))
-    for decorator in reversed(statement.decorators):
-        value = calls.decorate(m, state, decorator, value)
-    state.store[(state.frame, statement.name)] = value
-
-
-def _class(m: Machine, state: State, statement: p.Statement) -> list[Outcome]:
-    assert isinstance(statement, p.Class)
-
-    def define(s: State) -> Value:
-        bases = tuple(expressions.evaluate(m, s, b.value) for b in statement.bases if b.keyword is None)
-        frame = m.fresh()
-        s.store[("parent", frame)] = s.frame
-        reference = m.allocate(s, Class(statement, frame, bases))
-        s.store[(s.frame, statement.name)] = reference
-        s.store[("class", frame)] = reference
-        outer, s.frame = s.frame, frame
-
-        def body() -> list[Outcome]:
-            return [o for o in block(m, s.fork(), statement.body) if o.kind == "next"][:1]
-
-        outcome = m.branch(lambda: body() or [None])
-        if outcome is not None:
-            s.become(outcome.state.fork())
-        s.frame = outer
-        attributes = {key[1]: v for key, v in s.store.items() if type(key) is tuple and key[0] == frame}
-        for name, value in attributes.items():
-            if isinstance(value, Closure) and value.owner is None:
-                attributes[name] = replace(value, owner=reference)
-        annotated = tuple(
-            target.id
-            for st in statement.body
-            if isinstance(st, (p.Declare, p.Assign)) and st.annotation is not None
-            for target in (st.targets if isinstance(st, p.Assign) else (st.target,))
-            if isinstance(target, p.Name)
-        )
-        dataclass = any("dataclass" in _dotted(d) or _dotted(d).endswith("define") for d in statement.decorators)
-        dataclass = dataclass or any(isinstance(b, Library) and b.name.endswith("NamedTuple") for b in bases)
-        s.store[reference.id] = Class(statement, frame, bases, attributes, annotated, dataclass)
-        return reference
-
-    return [Outcome(o.state, o.kind) for o in m.explore(state, define)]
-
-
-def _dotted(expression: p.Expression) -> str:
-    if isinstance(expression, p.Call):
-        return _dotted(expression.function)
-    if isinstance(expression, p.Attribute):
-        return f"{_dotted(expression.value)}.{expression.attr}"
-    return expression.id if isinstance(expression, p.Name) else ""
 
 
 def _branch(m: Machine, state: State, statement: p.Statement) -> list[Outcome]:
@@ -485,6 +437,7 @@ def _enter(m: Machine, state: State, statement: p.With, items: tuple[p.ContextIt
             continue
         if isinstance(value, Scope):
             s.recording, s.scope = recording, opened
+            scopes.defining(m, s, value, item, statement)
             calls.enter_scope(s, value)
             around = scopes.suppresses(m, value) and not rest and scopes.passes_on(m, statement.body)
         elif not calls.is_neutral(m, s, value) and s.recording == "on":
@@ -585,8 +538,8 @@ _RUN: dict[type, Callable[..., list[Outcome]]] = {
     p.Assert: _simple(_assert),
     p.Pass: _simple(_nothing),
     p.Declare: _simple(_nothing),
-    p.Function: _simple(_function),
-    p.Class: _class,
+    p.Function: _simple(definitions.function),
+    p.Class: definitions.cls,
     p.Return: _return,
     p.Raise: _raise,
     p.Break: _leave("break"),
