@@ -163,7 +163,7 @@ def _body(context: Context, rule: Rule, fact: Fact) -> Fix | None:
 def _methods(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     """Move the decorator of a network that nothing trains to its forward."""
     cls = fact.shared
-    if not isinstance(cls, p.Class) or context.facts.training:
+    if not isinstance(cls, p.Class) or fact.event.site not in cls.decorators or context.facts.training:
         return None
     forward = next((one for one in cls.body if isinstance(one, p.Function) and one.name == "forward"), None)
     if forward is None or forward.is_async or forward.is_generator:
