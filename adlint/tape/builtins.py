@@ -177,6 +177,7 @@ def _dict(m: Machine, state: State, given: tuple[Value, ...], arguments: calls.A
 
 def _sum(m: Machine, state: State, given: tuple[Value, ...], site: p.Node) -> Value:
     value = given[0]
+    scopes.taken(m, state, value, site)
     thing = state.object(value)
     parts: list[Value]
     if isinstance(thing, Sequence):

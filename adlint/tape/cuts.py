@@ -61,7 +61,7 @@ def number(m: Machine, key: Key) -> bool:
         return True
     if not isinstance(key, tuple) or not key:
         return False
-    if key[0] in ("read", "widened", "turn", "count"):
+    if key[0] in ("read", "widened", "turn", "count", "len"):
         return True
     return key[0] in ARITHMETIC and all(number(m, part) for part in key[1:] if not isinstance(part, str))
 
