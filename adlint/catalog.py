@@ -232,9 +232,9 @@ class Profile:
 
     `roots` are the import roots that make a file relevant. `consume` says what a backward frees. Dotted names are
     canonical: the full path by which the library documents or defines the object; Python's own are `builtins.<name>`.
-    `repeatable` are the walks that free nothing, `augments` whether `a += b` changes the tensor itself. `tracking` are the attributes that say whether a tensor is recorded,
-    each with the value that means it is. An optimizer takes what it owns as the argument `owned_argument`, its first
-    one if `owned_first`.
+    `repeatable` are the walks that free nothing, `augments` whether `a += b` changes the tensor itself. `tracking`
+    are the attributes that say whether a tensor is recorded, each with the value that means it is. An optimizer takes
+    what it owns as the argument `owned_argument`, its first one if `owned_first`.
     """
 
     id: str

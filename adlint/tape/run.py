@@ -199,6 +199,8 @@ def _close(m: Machine, uncalled: str, named: bool = False) -> None:
             if nodes & escaped:
                 continue
             bystander = bool(m.owned) and not (m.opaque_owner or event.object & (m.owned | m.reads))
+            if not nodes & m.walked and any(m.nodes[one].callee is not None for one in event.object):
+                bystander = False
             evaluating = any(mark not in m.training_loops for mark, _ in event.turn)
             if not bystander and (nodes & m.walked or not evaluating):
                 continue
