@@ -183,6 +183,13 @@ def page(findings: list[Finding], judged: dict[Finding, tuple[str, str]]) -> Ite
         rules = Counter(finding.rule for finding in some if finding.rule in judgeable)
         text = ", ".join(f"{count} {rule}" for rule, count in sorted(rules.items()))
         yield f"| [{name}](https://github.com/{name}/tree/{commit}) | `{commit[:12]}` | {text or 'none'} |"
+    mended = sorted(one for one, (verdict, _) in judged.items() if verdict == "FALSE" and one not in findings)
+    if mended:
+        yield "\n## False alarms of earlier runs, mended since\n"
+        yield "| finding | rule | what was wrong |"
+        yield "|---|---|---|"
+        for one in mended:
+            yield f"| {one.repository} {one.path}:{one.line} | {one.rule} | {judged[one][1]} |"
     yield "\n## Findings\n"
     yield "| finding | rule | verdict | why |"
     yield "|---|---|---|---|"
