@@ -213,7 +213,7 @@ RESULT = logged + x.grad.tolist()
 
 def test_forward_outside_the_loop_raises_in_the_second_iteration() -> None:
     """A forward result kept outside the loop is the same mistake: its graph is gone after the first iteration."""
-    text = """
+    outcome = side_by_side("""
 import torch
 
 x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -221,12 +221,11 @@ h = x.exp()
 done = []
 for weight in (1.0, 2.0):
     loss = (h * weight).sum()
-    loss.backward()
+    loss.backward()  # want: shared-backward
     done.append(weight)
-"""
-    outcome = oracle.run(text)
+""")
     assert outcome.error == FREED
-    assert outcome.line == 9
+    assert outcome.line == 8
 
 
 def test_error_is_an_ordinary_exception_and_fresh_branches_survive() -> None:
@@ -426,11 +425,11 @@ RESULT = [h.grad is None, x.grad is None, w.grad is None, h.requires_grad]
 
 def test_backward_of_a_vector_needs_a_seed() -> None:
     """A non-scalar is refused unless it is given the gradient to start from."""
-    outcome = oracle.run(f"""{SLOTS}
+    outcome = side_by_side(f"""{SLOTS}
 h = w * x
 h.backward(torch.ones(3))
 print(w.grad)
-(w * x).backward()
+(w * x).backward()  # want: non-scalar-backward
 """)
     assert outcome.error == "RuntimeError: grad can be implicitly created only for scalar outputs"
 
