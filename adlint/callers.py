@@ -64,6 +64,9 @@ class _Home:
     def program(self, path: str) -> p.Program | None:
         return self.own if path == self.here else self.resolver.program(path)
 
+    def names(self, path: str, name: str) -> bool:
+        return self.resolver.names(path, name)
+
     def callers(self, path: str, name: str) -> tuple[str, ...] | None:
         return self.resolver.callers(path, name)
 

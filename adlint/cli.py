@@ -182,7 +182,7 @@ def _check_standard_input(finder: Finder, options: Options) -> int:
 
     from adlint import linter
     from adlint.discovery import left_out
-    from adlint.project import Fixed
+    from adlint.project import Fixed, resolver
     from adlint.source import Source, Unreadable
 
     name = options.stdin_filename or "-"
@@ -197,9 +197,11 @@ def _check_standard_input(finder: Finder, options: Options) -> int:
         if copies:
             _copy(data)
         return _report([linter.unreadable(name, error.message, error.position)], {}, 0, options)
+    follower = resolver(name, settings) if options.stdin_filename else None
     if not (options.fix or options.diff):
-        return _report(linter.lint(source, settings, always_parse=True), {name: source}, 0, options)
-    result = linter.fix(source, settings, options.unsafe_fixes, always_parse=True)
+        found = linter.lint(source, settings, always_parse=True, resolver=follower)
+        return _report(found, {name: source}, 0, options)
+    result = linter.fix(source, settings, options.unsafe_fixes, always_parse=True, resolver=follower)
     if options.diff:
         sys.stdout.write(Fixed(source, result.text, result.applied, result.remaining).diff())
         return _end_of_diff(len(result.applied), options)

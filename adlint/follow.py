@@ -10,6 +10,7 @@ word concerns the tape, or that is too large, is not looked into. Reads the file
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from hashlib import blake2b
 
 from adlint import program as p
 from adlint.catalog import Profile
-from adlint.mentions import Mentions
+from adlint.mentions import WORD, Mentions
 from adlint.outline import CannotRead, outline
 from adlint.source import Source, Unreadable
 
@@ -27,6 +28,8 @@ TELLING = ("backward", "clear", "step", "no_grad", "eval")
 LARGEST = 200_000
 KEPT = 8_000_000
 INIT = "__init__.py"
+STAR = b"import *"
+STARS = re.compile(rb"import \*")
 
 
 @dataclass
@@ -55,6 +58,7 @@ class Project:
         self._programs: dict[str, p.Program | None] = {}
         self._digests: dict[str, str] = {}
         self._mentions: dict[str, Mentions] = {}
+        self._words_in: dict[str, frozenset[bytes]] = {}
         self._kept = 0
 
     def find(self, importer: str, dotted: str) -> tuple[str, tuple[str, ...]] | None:
@@ -86,6 +90,14 @@ class Project:
         if folder not in self._mentions:
             self._mentions[folder] = Mentions(folder)
         return self._mentions[folder].callers(path, name)
+
+    def names(self, path: str, name: str) -> bool:
+        """Tell whether a name stands in a file, or may come into it from a star import."""
+        if path not in self._words_in:
+            data = self._read(path)
+            self._words_in[path] = frozenset([*WORD.findall(data), *STARS.findall(data)])
+        words = self._words_in[path]
+        return name.encode() in words or STAR in words
 
     def digest(self, path: str) -> str:
         """Return the name of a file's content, empty if it cannot be read."""
@@ -197,6 +209,13 @@ class Follower:
         program = self._project.program(path, self._shown(path))
         self.uses.read[path] = self._project.digest(path)
         return program
+
+    def names(self, path: str, name: str) -> bool:
+        if _package(path) == path:
+            return False
+        found = self._project.names(path, name)
+        self.uses.read[path] = self._project.digest(path)
+        return found
 
     def callers(self, path: str, name: str) -> tuple[str, ...] | None:
         found = self.uses.called[path, name] = self._project.callers(path, name)

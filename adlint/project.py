@@ -111,6 +111,11 @@ def lint(found: Findings, cache: Cache | None = None) -> dict[str, list[Diagnost
     return {**results, **problems}
 
 
+def resolver(filename: str, settings: Settings) -> Follower:
+    """Return where the imports of a text lead that is linted by itself under a file's name."""
+    return Follower(Project(os.path.dirname(os.path.abspath(filename)), settings.profiles.values()), filename)
+
+
 def _top(files: Iterable[File]) -> str:
     """Return the folder that all files are in."""
     folders = {os.path.dirname(os.path.abspath(file.path)) for file in files}

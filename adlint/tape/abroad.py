@@ -14,7 +14,7 @@ from adlint.tape.resolver import NOTHING, Resolver
 from adlint.tape.values import Ref
 
 IN_ALL, A_ROOT, A_CALL = 36_000, 9_000, 3_000
-FORWARDS = 4
+FORWARDS, CHEAP = 4, 100
 WAYS = 2
 """How many ways through a function are told apart at most, times two."""
 
@@ -37,6 +37,7 @@ class Abroad:
     left: int = A_ROOT
     lost: set[p.Node] = field(default_factory=set)
     forwards: dict[Ref, int] = field(default_factory=dict)
+    costs: dict[p.Node, int] = field(default_factory=dict)
 
     def begin(self) -> None:
         """Begin a root."""
@@ -48,8 +49,10 @@ class Abroad:
         return self.left > 0 and node not in self.lost
 
     def admits_forward(self, module: Ref, node: p.Node) -> bool:
-        """Tell whether the forward of a network may be run once more; the first ones tell how it goes."""
+        """Tell whether a forward may be run once more: the first ones tell how it goes, and cheap ones always may."""
         if self.inside:
             return True
+        if self.costs.get(node, 0) <= CHEAP:
+            return self.admits(node)
         count = self.forwards[module] = self.forwards.get(module, 0) + 1
         return count <= FORWARDS and self.admits(node)

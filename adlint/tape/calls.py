@@ -182,7 +182,7 @@ def enter(m: Machine, state: State, closure: Closure, given: Arguments, site: p.
     near = closure.frame >= 0 or m.abroad.frames.get(m.abroad.focus) == imports.module(state, closure.frame)
     outcome: Outcome | None = m.branch(run if near else lambda: m.travel(node, run))
     if outcome is None:
-        return unseen.unknown_call(m, state, imports.spelling(m, state, closure), given, site)
+        return unseen.unentered(m, state, closure, given, site)
     state.become(outcome.state.fork())
     if outcome.kind == "raise" or outcome.value is None:
         raise Stopped

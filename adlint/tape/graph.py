@@ -90,7 +90,7 @@ def surely_reached(nodes: dict[int, Node], roots: tuple[int, ...]) -> frozenset[
         if current in seen or node.requires_grad is False:
             continue
         seen.add(current)
-        if node.kind != "call" or node.requires_grad is True:
+        if node.kind != "call" or (node.requires_grad is True and not node.hidden):
             stack.extend(node.parents)
     return frozenset(seen)
 

@@ -94,7 +94,7 @@ def of_stars(m: Machine, state: State, frame: int, name: str) -> Value | None:
         found: Value | None = star
         if isinstance(star, Imported) and star.names:
             found = value(m, state, star, p.Pass())
-        if isinstance(found, Imported):
+        if isinstance(found, Imported) and m.abroad.resolver.names(found.path, name):
             inner = member(m, state, found, name)
             if inner is not None:
                 return inner

@@ -250,6 +250,7 @@ class Machine:
             return [None]
         finally:
             used = given - max(self.fuel, 0)
+            self.abroad.costs[node] = max(used, self.abroad.costs.get(node, 0))
             self.abroad.left -= used
             self.abroad.total -= used
             self.fuel, self.abroad.inside = fuel, False

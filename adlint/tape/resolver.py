@@ -25,6 +25,9 @@ class Resolver(Protocol):
     def program(self, path: str) -> p.Program | None:
         """Return the program of a file, if it can be read and means anything to the tape."""
 
+    def names(self, path: str, name: str) -> bool:
+        """Tell whether a file may have something under a name: it stands there, or a star import does."""
+
     def callers(self, path: str, name: str) -> tuple[str, ...] | None:
         """Return the other files that may call a function of a file; None if nobody can tell."""
 
@@ -43,6 +46,9 @@ class Nothing:
 
     def program(self, path: str) -> p.Program | None:
         return None
+
+    def names(self, path: str, name: str) -> bool:
+        return False
 
     def callers(self, path: str, name: str) -> tuple[str, ...] | None:
         return ()

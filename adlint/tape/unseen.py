@@ -11,6 +11,7 @@ from adlint.tape import (
     clips,
     cuts,
     framework,
+    imports,
     library,
     methods,
     modes,
@@ -54,8 +55,12 @@ def forward(m: Machine, state: State, module: Value, given: calls.Arguments, sit
     found = attributes.find(state, thing.cls, "forward") if isinstance(thing.cls, Ref) else None
     if isinstance(found, Closure) and found.frame < 0 and isinstance(module, Ref):
         ref, node = module, found.node
-        found = found if m.branch(lambda: [m.abroad.admits_forward(ref, node)]) else None
-    if found is not None:
+        entered = m.branch(lambda: [m.abroad.admits_forward(ref, node)])
+    else:
+        entered = True
+    if found is not None and not entered:
+        result = _unentered_forward(m, state, module, given.values, site)
+    elif found is not None:
         result = calls.call(m, state, attributes.bind(m, state, found, module, site), given, site)
     elif thing.children and isinstance(thing.cls, str) and not thing.cls.endswith(("List", "Dict")):
         result = given.positional[0] if given.positional else m.unknown()
@@ -96,6 +101,26 @@ def _several(m: Machine, state: State, name: str, result: Value, site: p.Node) -
     if name in ("GRU", "RNN", "MultiheadAttention", "LSTMCell"):
         return Tuple((part(), part()))
     return Tuple((part(), Tuple((part(), part())))) if name == "LSTM" else result
+
+
+def unentered(m: Machine, state: State, function: Closure, given: calls.Arguments, site: p.Node) -> Value:
+    """Call a function of another file that is not entered, because it has been too much before."""
+    first = given.positional[0] if given.positional else NONE
+    thing = state.object(first)
+    cls = thing.cls if isinstance(thing, Module) else None
+    if isinstance(cls, Ref) and attributes.find(state, cls, "forward") == function:
+        return _unentered_forward(m, state, first, given.values[1:], site)
+    return unknown_call(m, state, imports.spelling(m, state, function), given, site)
+
+
+def _unentered_forward(m: Machine, state: State, module: Value, values: tuple[Value, ...], site: p.Node) -> Value:
+    """Return what a network gives whose parameters are known, but not how they and the inputs enter the result."""
+    leaves = library.module_leaves(m, state, module)
+    nodes = [*(n for v in values for n in library.nodes_in(m, state, v)), *sorted(leaves)]
+    sure = True if any(not state.frozen(one) for one in leaves) else None
+    made = m.node(state, "call", "call", tuple(nodes), None, site, sure, ("forward", key_of(module)), hidden=True)
+    m.wraps.add(made)
+    return library.tensor(m, state, made)
 
 
 def _hooks(state: State, kind: str, module: Value) -> tuple[Value, ...]:
