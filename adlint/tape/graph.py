@@ -81,8 +81,10 @@ def _between(nodes: dict[int, Node], found: list[int], targets: frozenset[int]) 
 
 
 def surely_reached(nodes: dict[int, Node], roots: tuple[int, ...]) -> frozenset[int]:
-    """Return the ancestors that a backward walks for certain: an unknown function may have cut what lies behind it."""
+    """Return the ancestors that a backward walks for certain: an unknown function may have cut what lies behind it, and
+    each part of its result may come from another of its arguments."""
     seen: set[int] = set()
+    wholes: set[int] = set()
     stack = list(roots)
     while stack:
         current = stack.pop()
@@ -90,9 +92,11 @@ def surely_reached(nodes: dict[int, Node], roots: tuple[int, ...]) -> frozenset[
         if current in seen or node.requires_grad is False:
             continue
         seen.add(current)
-        if node.kind != "call" or (node.requires_grad is True and not node.hidden):
+        if node.kind == "part":
+            wholes.update(node.parents)
+        elif node.kind != "call" or (node.requires_grad is True and not node.hidden):
             stack.extend(node.parents)
-    return frozenset(seen)
+    return frozenset(seen | wholes)
 
 
 def sources(nodes: dict[int, Node], root: int, evidence: Set[Key], without: int | None = None) -> frozenset[int]:
