@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from adlint import program as p
 from adlint.catalog import Rule
 from adlint.checks.context import Applicability, CannotRewrite, Context, Fix, binds, trains, visible
@@ -39,6 +41,8 @@ def trained(context: Context, rule: Rule, fact: Fact, loop: p.Node | None) -> Fi
             if not _bound_in(loop, net):
                 return context.fix(rule, rewriter.insert_first(loop.body, code), "loop", code=code)
         elif function is not None and not _bound_by(function, net):
+            if _shared(context, function):
+                return None
             return context.fix(rule, rewriter.insert_first(function.body, code), code=code, place=function.name)
         return context.fix(rule, rewriter.insert_before(context.statement(site), code), "before", code=code)
     except CannotRewrite:
@@ -95,6 +99,16 @@ def again(context: Context, rule: Rule, fact: Fact) -> Fix | None:
         return context.fix(rule, context.rewriter.insert_after(context.statement(site), code), "again", code=code)
     except CannotRewrite:
         return None
+
+
+def _shared(context: Context, function: p.Function) -> bool:
+    """Tell whether a function is named in more than one place: some of these may evaluate with it."""
+    names = (n.attr if isinstance(n, p.Attribute) else n.id for n in _paths(context.program.body))
+    return sum(name == function.name for name in names) > 1
+
+
+def _paths(body: tuple[p.Statement, ...]) -> Iterator[p.Name | p.Attribute]:
+    return (n for n in p.walk_all(body) if isinstance(n, (p.Name, p.Attribute)))
 
 
 def _is_path(e: p.Expression) -> bool:

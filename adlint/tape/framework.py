@@ -234,7 +234,7 @@ def rewrapped(m: Machine, state: State, name: str, given: calls.Arguments) -> tu
     if not m.profile.rewraps(name):
         return "data", ()
     first = given.positional[:1]
-    direct = any(library.nodes_in(m, state, v, sources=False) for v in first)
+    direct = any(library.is_tensorial(m, state, v) for v in first)
     return "wrapped" if direct else "data", tuple(dict.fromkeys(n for v in first for n in cuts.read_from(m, state, v)))
 
 
