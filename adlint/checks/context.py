@@ -13,6 +13,7 @@ from adlint.rewrite import CannotRewrite, Rewriter
 from adlint.source import Source
 from adlint.tape.facts import Event, Fact, Facts
 
+GRADIENTS = {"backward", "requires_grad_", "enable_grad"}
 URL = "https://adlint.readthedocs.io/rules/"
 
 
@@ -91,6 +92,11 @@ class Context:
             if isinstance(held, tuple) and statement in held:
                 return held
         return ()
+
+    def body(self, node: p.Node) -> tuple[p.Statement, ...]:
+        """Return the statements of the innermost function around a node, or of its module."""
+        function = self.function(node)
+        return self.home(node).body if function is None else function.body
 
     def in_block_of(self, node: p.Node, statement: p.Statement) -> p.Statement | None:
         """Return the sibling of `statement` that holds `node`."""
@@ -190,14 +196,68 @@ def _targets(node: p.Assign) -> Iterator[p.Node]:
         yield from p.walk(target)
 
 
+def given(body: tuple[p.Statement, ...], name: str) -> list[p.Expression]:
+    """Return what statements assign to a name."""
+    assigned = (node for node in p.walk_all(body) if isinstance(node, p.Assign))
+    return [node.value for node in assigned if any(isinstance(t, p.Name) and t.id == name for t in node.targets)]
+
+
+def last_name(node: p.Node) -> str:
+    """Return the last part of a name or attribute path, empty for anything else."""
+    if isinstance(node, p.Attribute):
+        return node.attr
+    return node.id if isinstance(node, p.Name) else ""
+
+
+def target(context: Context, statement: p.Statement) -> str:
+    """Return the one name or attribute that a statement assigns, empty for anything else."""
+    if not isinstance(statement, p.Assign) or len(statement.targets) != 1:
+        return ""
+    only = statement.targets[0]
+    return context.text(only) if isinstance(only, (p.Name, p.Attribute)) else ""
+
+
+def short(text: str) -> str:
+    """Return a text for a message, cut where it is long."""
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def is_test(filename: str) -> bool:
+    """Tell whether a file holds tests, in which a forward that is recorded for nothing costs nobody anything."""
+    path = PurePath(filename)
+    return path.name.startswith("test_") or path.stem.endswith("_test") or path.name == "conftest.py"
+
+
 def trains(context: Context, node: p.Node) -> bool:
     """Tell whether a backward or step is run somewhere in a part of the program."""
     return any(part in context.facts.training for part in p.walk(node))
 
 
-def called_names(statements: tuple[p.Statement, ...]) -> set[str]:
+def differentiates(context: Context, node: p.Node) -> bool:
+    """Tell whether a part of the program trains, or names what needs a graph."""
+    return trains(context, node) or bool(GRADIENTS & called_names((node,)))
+
+
+def called_names(statements: tuple[p.Node, ...]) -> set[str]:
     """Return the names of methods and attributes used in statements."""
     return {n.attr for n in p.walk_all(statements) if isinstance(n, p.Attribute)}
 
 
-__all__ = ["Applicability", "CannotRewrite", "Context", "Edit", "Event", "Fix", "called_names", "trains", "visible"]
+__all__ = [
+    "Applicability",
+    "CannotRewrite",
+    "Context",
+    "Edit",
+    "Event",
+    "Fix",
+    "binds",
+    "called_names",
+    "differentiates",
+    "given",
+    "is_test",
+    "last_name",
+    "short",
+    "target",
+    "trains",
+    "visible",
+]

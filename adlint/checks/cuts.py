@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from adlint import program as p
 from adlint.catalog import Rule
-from adlint.checks.context import Applicability, CannotRewrite, Context, Edit, Event, Fix
+from adlint.checks.context import Applicability, CannotRewrite, Context, Edit, Event, Fix, given
 
 READS = frozenset({"item", "detach", "data", "cpu", "numpy", "tolist", "clone"})
 COUNTS = frozenset({"len", "numel", "size", "shape", "sum", "any", "count_nonzero", "nelement"})
@@ -71,14 +71,8 @@ def _empty(context: Context, test: p.Expression, positive: bool) -> bool:
 def _counts(context: Context, expression: p.Expression, depth: int = 2) -> bool:
     """Tell whether an expression is a count of elements, or a name for one."""
     if isinstance(expression, p.Name):
-        function = context.function(expression)
-        body = context.program.body if function is None else function.body
-        given = [
-            node.value
-            for node in p.walk_all(body)
-            if isinstance(node, p.Assign) and any(isinstance(t, p.Name) and t.id == expression.id for t in node.targets)
-        ]
-        return depth > 0 and bool(given) and all(_counts(context, value, depth - 1) for value in given)
+        values = given(context.body(expression), expression.id)
+        return depth > 0 and bool(values) and all(_counts(context, value, depth - 1) for value in values)
     if isinstance(expression, p.Subscript):
         return _counts(context, expression.value, depth)
     if isinstance(expression, p.Attribute):

@@ -7,8 +7,18 @@ from contextlib import suppress
 from adlint import program as p
 from adlint.catalog import Rule
 from adlint.checks import cutting, moving
-from adlint.checks.context import Applicability, CannotRewrite, Context, Edit, Event, Fix, called_names
-from adlint.checks.scope import is_test
+from adlint.checks.context import (
+    Applicability,
+    CannotRewrite,
+    Context,
+    Edit,
+    Event,
+    Fix,
+    called_names,
+    is_test,
+    short,
+    target,
+)
 from adlint.checks.summing import (
     after_loop,
     bare,
@@ -44,7 +54,7 @@ def shared_backward(context: Context, rule: Rule) -> list[Diagnostic]:
     found = []
     for fact in context.facts.of("shared-consumed"):
         first = fact.causes[0]
-        shared = f"`{_short(context.text(fact.shared))}`" if fact.shared is not None else "a part of its graph"
+        shared = f"`{short(context.text(fact.shared))}`" if fact.shared is not None else "a part of its graph"
         message = rule.message.format(
             loss=_loss(context, fact.event),
             shared=shared,
@@ -107,7 +117,7 @@ def dropped_loss(context: Context, rule: Rule) -> list[Diagnostic]:
     for fact in context.facts.of("unwalked-loss"):
         site, step, details = fact.event.site, fact.causes[0], dict(fact.details)
         statement = context.statement(site)
-        name = _assigned(context, statement)
+        name = target(context, statement)
         bare_loss = isinstance(statement, p.Evaluate) and statement.value is site
         several = details["apart"] and details["terms"] != 1 and details["trained"] and "loss" in name.lower()
         if (
@@ -130,14 +140,6 @@ def dropped_loss(context: Context, rule: Rule) -> list[Diagnostic]:
     return found
 
 
-def _assigned(context: Context, statement: p.Statement) -> str:
-    """Return what a statement assigns its value to, empty if that is no name or attribute."""
-    if not isinstance(statement, p.Assign) or len(statement.targets) != 1:
-        return ""
-    target = statement.targets[0]
-    return context.text(target) if isinstance(target, (p.Name, p.Attribute)) else ""
-
-
 def _conditional(context: Context, statement: p.Statement) -> bool:
     """Tell whether a statement is run only on a condition within its loop or function."""
     for node in context.above(statement):
@@ -150,8 +152,7 @@ def _conditional(context: Context, statement: p.Statement) -> bool:
 
 def _switched(context: Context, statement: p.Statement, name: str) -> bool:
     """Tell whether a loss takes part in something on a condition that was not met: a switch leaves it out."""
-    function = context.function(statement)
-    for node in p.walk_all(context.program.body if function is None else function.body):
+    for node in p.walk_all(context.body(statement)):
         if not isinstance(node, (p.Name, p.Attribute)) or context.text(node) != name:
             continue
         parent = context.parents.get(node)
@@ -233,7 +234,7 @@ def undetached_adversary(context: Context, rule: Rule) -> list[Diagnostic]:
     for fact in _once(context.facts.of("undetached")):
         other = fact.causes[0]
         key = "leaks" if other.kind == "step" else "repeats" if other.site is fact.event.site else "default"
-        what = " and ".join(f"`{_short(context.text(one))}`" for one in cutting.taken_in(context, fact))
+        what = " and ".join(f"`{short(context.text(one))}`" for one in cutting.taken_in(context, fact))
         message = rule.messages[key].format(
             loss=_loss(context, fact.event), what=what or "its input", line=context.line(other.site)
         )
@@ -274,7 +275,7 @@ def _made(context: Context, fact: Fact) -> dict[str, object]:
     shared = fact.shared
     if shared is None:
         return {"what": "its forward", "at": context.line(fact.event.site)}
-    return {"what": f"`{_short(context.text(shared))}`", "at": context.line(shared)}
+    return {"what": f"`{short(context.text(shared))}`", "at": context.line(shared)}
 
 
 def _causes(context: Context, fact: Fact) -> tuple[Related, ...]:
@@ -288,11 +289,7 @@ def _causes(context: Context, fact: Fact) -> tuple[Related, ...]:
 
 
 def _loss(context: Context, event: Event) -> str:
-    return _short(context.text(event.subject)) if event.subject is not None else "the loss"
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "..."
+    return short(context.text(event.subject)) if event.subject is not None else "the loss"
 
 
 def _related(context: Context, first: Event, shared: p.Node | None) -> tuple[Related, ...]:

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 from adlint import program as p
 from adlint.catalog import Rule
-from adlint.checks.context import CannotRewrite, Context, Edit, Fix, called_names, trains
+from adlint.checks.context import CannotRewrite, Context, Edit, Fix, differentiates, trains
 from adlint.tape.facts import Fact
 
-GRADIENTS = {"backward", "requires_grad_", "enable_grad"}
 SUSPENDING = (p.Yield, p.Await)
 
 
@@ -39,10 +38,14 @@ def words(context: Context, fact: Fact) -> dict[str, object]:
 def whole(context: Context, site: p.Node) -> p.Node:
     """Return what a scope can be drawn over: the function if it only evaluates, else the outermost such loop."""
     function, place = context.function(site), site
-    if function is not None and not _trains(context, function) and not (function.is_async or function.is_generator):
+    if (
+        function is not None
+        and not differentiates(context, function)
+        and not (function.is_async or function.is_generator)
+    ):
         return function
     for node in context.above(site):
-        if isinstance(node, (p.Function, p.Class)) or (isinstance(node, p.Loop) and _trains(context, node)):
+        if isinstance(node, (p.Function, p.Class)) or (isinstance(node, p.Loop) and differentiates(context, node)):
             break
         place = node if isinstance(node, p.Loop) else place
     return place
@@ -89,7 +92,7 @@ def _entered(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     block = context.block(statement)
     scope = _call_text(context, fact)
     rest = block[block.index(statement) + 1 :]
-    covered = rest[: next((n for n, one in enumerate(rest) if _trains(context, one)), len(rest))]
+    covered = rest[: next((n for n, one in enumerate(rest) if differentiates(context, one)), len(rest))]
     if not covered:
         return None
     function = context.parents.get(statement)
@@ -128,10 +131,6 @@ def _is_head(block: tuple[p.Statement, ...], statement: p.Statement) -> bool:
 def _call_text(context: Context, fact: Fact) -> str:
     text = context.text(fact.event.site)
     return text if isinstance(fact.event.site, p.Call) else f"{text}()"
-
-
-def _trains(context: Context, statement: p.Statement) -> bool:
-    return trains(context, statement) or bool(GRADIENTS & called_names((statement,)))
 
 
 def _both(context: Context, rule: Rule, fact: Fact) -> Fix | None:
@@ -182,7 +181,7 @@ def _functions(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     if not isinstance(statement, p.With):
         return None
     functions = [one for one in statement.body if isinstance(one, p.Function)]
-    if any(one.is_async or _trains(context, one) for one in functions):
+    if any(one.is_async or differentiates(context, one) for one in functions):
         return None
     scope, column = _call_text(context, fact), context.program.span(statement).start.column - 1
     edits = context.rewriter.unwrap(statement)
@@ -210,7 +209,7 @@ def _cover(context: Context, rule: Rule, fact: Fact) -> Fix | None:
         return None
     block = context.block(statement)
     moved = block[block.index(statement) + 1 : block.index(last) + 1]
-    if not moved or any(_trains(context, one) for one in moved):
+    if not moved or any(differentiates(context, one) for one in moved):
         return None
     return context.fix(rule, context.rewriter.absorb(statement.body, moved), "cover")
 

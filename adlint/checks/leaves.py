@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from adlint import program as p
 from adlint.catalog import Rule
-from adlint.checks.context import Applicability, CannotRewrite, Context, Fix
+from adlint.checks.context import Applicability, CannotRewrite, Context, Fix, last_name, target
 from adlint.tape.facts import Fact
 
 FLAG = "requires_grad"
@@ -22,9 +22,9 @@ def as_leaf(context: Context, rule: Rule, fact: Fact, made: p.Node) -> Fix | Non
     """Return what gives a tensor its gradient."""
     details = dict(fact.details)
     statement = context.statement(made)
-    name = _target(context, statement)
+    name = target(context, statement)
     subject = fact.event.subject if fact.kind == "absent-gradient" else None
-    if name is None or (subject is not None and name.rpartition(".")[2] != _last(subject)):
+    if not name or (subject is not None and name.rpartition(".")[2] != last_name(subject)):
         return None
     sources = details["leaves"]
     assert isinstance(sources, tuple)
@@ -48,26 +48,11 @@ def as_leaf(context: Context, rule: Rule, fact: Fact, made: p.Node) -> Fix | Non
         return None
 
 
-def _last(expression: p.Node) -> str:
-    if isinstance(expression, p.Attribute):
-        return expression.attr
-    return expression.id if isinstance(expression, p.Name) else ""
-
-
-def _target(context: Context, statement: p.Statement) -> str | None:
-    """Return the one name or attribute that a statement assigns."""
-    if isinstance(statement, p.Assign) and len(statement.targets) == 1:
-        target = statement.targets[0]
-        if isinstance(target, (p.Name, p.Attribute)):
-            return context.text(target)
-    return None
-
-
 def _update(context: Context, made: p.Node) -> tuple[str, str, str] | None:
     """Return the tensor, the sign and the step of an update that rebinds its tensor."""
     statement = context.statement(made)
-    name = _target(context, statement)
-    if name is None or not isinstance(statement, p.Assign) or not isinstance(statement.value, p.Operator):
+    name = target(context, statement)
+    if not name or not isinstance(statement, p.Assign) or not isinstance(statement.value, p.Operator):
         return None
     value = statement.value
     if value.op not in "+-" or len(value.operands) != 2 or context.text(value.operands[0]) != name:
@@ -147,7 +132,7 @@ def _moved(context: Context, rule: Rule, statement: p.Statement, name: str, sour
 def _feeds(context: Context, source: p.Node, statement: p.Statement, name: str) -> bool:
     """Tell whether a leaf is made under the same name right before the statement that makes a result of it."""
     first = context.statement(source)
-    if not isinstance(first, p.Assign) or first.value is not source or _target(context, first) != name:
+    if not isinstance(first, p.Assign) or first.value is not source or target(context, first) != name:
         return False
     if statement not in context.block(first):
         return False

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from adlint import program as p
 from adlint.catalog import Rule
-from adlint.checks.context import Applicability, CannotRewrite, Context, Fix, binds, trains, visible
+from adlint.checks.context import Applicability, CannotRewrite, Context, Fix, binds, last_name, trains, visible
 from adlint.tape.facts import Event, Fact
 
 
@@ -103,12 +101,7 @@ def again(context: Context, rule: Rule, fact: Fact) -> Fix | None:
 
 def _shared(context: Context, function: p.Function) -> bool:
     """Tell whether a function is named in more than one place: some of these may evaluate with it."""
-    names = (n.attr if isinstance(n, p.Attribute) else n.id for n in _paths(context.program.body))
-    return sum(name == function.name for name in names) > 1
-
-
-def _paths(body: tuple[p.Statement, ...]) -> Iterator[p.Name | p.Attribute]:
-    return (n for n in p.walk_all(body) if isinstance(n, (p.Name, p.Attribute)))
+    return sum(last_name(n) == function.name for n in p.walk_all(context.program.body)) > 1
 
 
 def _is_path(e: p.Expression) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from adlint import program as p
-from adlint.checks.context import CannotRewrite, Context, Edit
+from adlint.checks.context import Context, Edit, last_name
+from adlint.checks.summing import scaled
 from adlint.tape.facts import Event
 
 
@@ -82,12 +83,7 @@ def called(statement: p.Node) -> p.Call | None:
 
 def attribute(call: p.Call | None) -> str:
     """Return the last part of the name that is called."""
-    if call is None:
-        return ""
-    function = call.function
-    if isinstance(function, p.Attribute):
-        return function.attr
-    return function.id if isinstance(function, p.Name) else ""
+    return "" if call is None else last_name(call.function)
 
 
 def targets(statement: p.Statement) -> list[p.Node]:
@@ -104,7 +100,7 @@ def targets(statement: p.Statement) -> list[p.Node]:
 def scaler(context: Context, backward: Event) -> str:
     """Return how the scaler of a backward's loss is written; empty if there is none."""
     inner = backward.subject
-    if isinstance(inner, p.Call) and isinstance(inner.function, p.Attribute) and inner.function.attr == "scale":
+    if scaled(backward) and isinstance(inner, p.Call) and isinstance(inner.function, p.Attribute):
         return context.text(inner.function.value)
     return ""
 
@@ -127,19 +123,3 @@ def inserted_step(context: Context, backward: Event, optimizer: str) -> tuple[Ed
             continue
         place = one
     return context.rewriter.insert_after(place, code)
-
-
-__all__ = [
-    "CannotRewrite",
-    "attribute",
-    "bare",
-    "called",
-    "follows",
-    "inserted_step",
-    "moved_after",
-    "moved_before",
-    "moved_behind",
-    "scaler",
-    "targets",
-    "whole",
-]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from adlint import program as p
 from adlint.catalog import Rule
-from adlint.checks.context import CannotRewrite, Context, Fix
+from adlint.checks.context import CannotRewrite, Context, Fix, given, last_name
+from adlint.checks.summing import root
 from adlint.tape.facts import Fact
 
 REDUCTION = "reduction"
@@ -19,26 +20,22 @@ def reduced(context: Context, rule: Rule, fact: Fact) -> Fix | None:
             setting = _setting(context, why)
             if setting is not None:
                 return context.fix(rule, rewriter.replace(setting, _quoted(context, setting, "mean")), "source")
-        root = _root(fact)
-        if root is None:
+        loss = _root(fact)
+        if loss is None:
             return None
         how = "sum" if fact.event.kind == "grad" else "mean"
-        text = rewriter.text_of(root)
-        whole = isinstance(root, (p.Name, p.Attribute, p.Call, p.Subscript))
-        edits = rewriter.replace(root, f"{text}.{how}()" if whole else f"({text}).{how}()")
-        return context.fix(rule, edits, "sum" if how == "sum" else "default", loss=context.text(root))
+        text = rewriter.text_of(loss)
+        whole = isinstance(loss, (p.Name, p.Attribute, p.Call, p.Subscript))
+        edits = rewriter.replace(loss, f"{text}.{how}()" if whole else f"({text}).{how}()")
+        return context.fix(rule, edits, "sum" if how == "sum" else "default", loss=context.text(loss))
     except CannotRewrite:
         return None
 
 
 def _root(fact: Fact) -> p.Expression | None:
-    """Return the loss itself: the receiver of backward, or what a scaler is handed."""
-    subject = fact.event.subject
-    if isinstance(subject, p.Call) and isinstance(subject.function, p.Attribute) and subject.function.attr == "scale":
-        return subject.arguments[0].value if len(subject.arguments) == 1 else None
-    if not isinstance(subject, p.Expression) or isinstance(subject, (p.Collection, p.Starred, p.Comprehension)):
-        return None
-    return subject
+    """Return the loss itself, if it is one value."""
+    loss = root(fact.event.site, fact.event)
+    return None if isinstance(loss, (p.Collection, p.Starred, p.Comprehension)) else loss
 
 
 def _setting(context: Context, loss: p.Call) -> p.Constant | None:
@@ -46,11 +43,11 @@ def _setting(context: Context, loss: p.Call) -> p.Constant | None:
     own = next((a.value for a in loss.arguments if a.keyword == REDUCTION), None)
     if own is not None:
         return _constant(context, own)
-    name = loss.function.attr if isinstance(loss.function, p.Attribute) else getattr(loss.function, "id", None)
+    name = last_name(loss.function)
     built = [
         n.value
         for n in p.walk_all(context.program.body)
-        if isinstance(n, p.Assign) and any(getattr(t, "attr", getattr(t, "id", None)) == name for t in n.targets)
+        if isinstance(n, p.Assign) and any(last_name(t) == name for t in n.targets)
     ]
     found: set[p.Constant] = set()
     for value in built:
@@ -59,12 +56,10 @@ def _setting(context: Context, loss: p.Call) -> p.Constant | None:
         if constant is None:
             return None
         found.add(constant)
-    used = [n for n in p.walk_all(context.program.body) if isinstance(n, (p.Name, p.Attribute)) and _named(n) == name]
+    used = [
+        n for n in p.walk_all(context.program.body) if isinstance(n, (p.Name, p.Attribute)) and last_name(n) == name
+    ]
     return found.pop() if len(found) == 1 and used else None
-
-
-def _named(node: p.Node) -> str | None:
-    return node.attr if isinstance(node, p.Attribute) else getattr(node, "id", None)
 
 
 def _constant(context: Context, value: p.Expression) -> p.Constant | None:
@@ -73,13 +68,7 @@ def _constant(context: Context, value: p.Expression) -> p.Constant | None:
         return value
     if not isinstance(value, p.Name):
         return None
-    function = context.function(value)
-    body = context.program.body if function is None else function.body
-    assigned = [
-        n.value
-        for n in p.walk_all(body)
-        if isinstance(n, p.Assign) and any(isinstance(t, p.Name) and t.id == value.id for t in n.targets)
-    ]
+    assigned = given(context.body(value), value.id)
     only = assigned[0] if len(assigned) == 1 else None
     return only if isinstance(only, p.Constant) and only.value == "none" else None
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import PurePath
 
 from adlint import program as p
 from adlint.catalog import Rule
 from adlint.checks import cuts, inert, leaves, modes
-from adlint.checks.context import CannotRewrite, Context, Edit, Event, Fix, called_names, trains
+from adlint.checks.context import CannotRewrite, Context, Edit, Event, Fix, differentiates, is_test, short
 from adlint.diagnostics import Diagnostic, Related
 from adlint.tape.facts import Fact
-
-GRADIENTS = {"backward", "requires_grad_", "enable_grad"}
 
 
 def eval_without_no_grad(context: Context, rule: Rule) -> list[Diagnostic]:
@@ -90,7 +87,7 @@ def accumulated_graph(context: Context, rule: Rule) -> list[Diagnostic]:
         subject = fact.event.subject
         kept = context.text(subject) if subject is not None else context.text(site)
         message = rule.messages["default" if freed is not None else "alone"].format(
-            value=kept if len(kept) <= 60 else kept[:57] + "...", line=0 if freed is None else context.line(freed.site)
+            value=short(kept), line=0 if freed is None else context.line(freed.site)
         )
         related = () if freed is None else (context.related("this backward used the graph up", freed.site),)
         found.append(context.diagnostic(rule, fact, site, message, related, cuts.valued(context, rule, site, subject)))
@@ -110,7 +107,7 @@ def inference_tensor_in_graph(context: Context, rule: Rule) -> list[Diagnostic]:
         places.add(site)
         text = context.text(site)
         message = rule.message.format(
-            operation=text if len(text) <= 60 else text[:57] + "...",
+            operation=short(text),
             scope=context.text(scope),
             line=context.line(where),
         )
@@ -205,12 +202,6 @@ def missing_eval_mode(context: Context, rule: Rule) -> list[Diagnostic]:
     return found
 
 
-def is_test(filename: str) -> bool:
-    """Tell whether a file holds tests, in which a forward that is recorded for nothing costs nobody anything."""
-    path = PurePath(filename)
-    return path.name.startswith("test_") or path.stem.endswith("_test") or path.name == "conftest.py"
-
-
 def _place(context: Context, fact: Fact) -> p.Node:
     """Return where to report: the forward, or, in a function that also trains, the call that evaluates with it."""
     event: Event = fact.event
@@ -238,7 +229,7 @@ def _outermost_loop(context: Context, site: p.Node) -> p.Statement | None:
         if isinstance(node, (p.Function, p.Class)):
             break
         if isinstance(node, p.Loop):
-            if trains(context, node) or GRADIENTS & called_names((node,)):
+            if differentiates(context, node):
                 break
             found = node
     return found
@@ -272,4 +263,4 @@ def _evaluates(context: Context, function: p.Function) -> bool:
     """Tell whether a function does nothing but evaluate."""
     if function.is_async or function.is_generator or function.name in ("__init__", "forward"):
         return False
-    return not trains(context, function) and not GRADIENTS & called_names(function.body)
+    return not any(differentiates(context, statement) for statement in function.body)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from adlint import program as p
 from adlint.catalog import Rule
 from adlint.checks import functional, leaves, placing, reducing, windows
-from adlint.checks.context import Applicability, CannotRewrite, Context, Event, Fix, visible
-from adlint.checks.scope import is_test
+from adlint.checks.context import Applicability, CannotRewrite, Context, Event, Fix, is_test, visible
 from adlint.diagnostics import Diagnostic
 from adlint.tape.facts import Fact
 
@@ -268,9 +267,7 @@ def _stepped(context: Context, rule: Rule, fact: Fact, name: str) -> Fix | None:
             idle = next((s for s in fact.causes if context.statement(s.site) is one), None)
             if idle is not None and idle.subject is not None:
                 return context.fix(rule, context.rewriter.replace(idle.subject, name), "other", owner=name)
-        function = context.function(backward.site)
-        body = context.program.body if function is None else function.body
-        steps = [n for n in p.walk_all(body) if isinstance(n, p.Attribute) and n.attr == "step"]
+        steps = [n for n in p.walk_all(context.body(backward.site)) if isinstance(n, p.Attribute) and n.attr == "step"]
         if any(context.text(n.value) == name for n in steps if not placing.scaler(context, backward)):
             return None
         edits = placing.inserted_step(context, backward, name)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from adlint import program as p
-from adlint.checks.context import Context
+from adlint.checks.context import Context, given, last_name
+from adlint.checks.summing import is_receiver, root
 from adlint.tape.facts import Event
 
 SIZING = ("/", "*")
@@ -11,8 +12,7 @@ SIZING = ("/", "*")
 
 def length(context: Context, step: Event) -> p.Expression | None:
     """Return the divisor of the remainder that a step waits for; None if it is not written where the step is."""
-    function = context.function(step.site)
-    body = context.program.body if function is None else function.body
+    body = context.body(step.site)
     for node in context.above(step.site):
         if isinstance(node, p.Function):
             break
@@ -25,14 +25,7 @@ def length(context: Context, step: Event) -> p.Expression | None:
 
 def _divisor(test: p.Expression, body: tuple[p.Statement, ...]) -> p.Expression | None:
     """Return the divisor in a test, or in what the one name in it was assigned from."""
-    names = {n.id for n in p.walk(test) if isinstance(n, p.Name)}
-    places: list[p.Node] = [test]
-    if isinstance(test, p.Name):
-        places += [
-            s.value
-            for s in p.walk_all(body)
-            if isinstance(s, p.Assign) and any(isinstance(t, p.Name) and t.id in names for t in s.targets)
-        ]
+    places = [test, *(given(body, test.id) if isinstance(test, p.Name) else ())]
     found = [n.operands[1] for one in places for n in p.walk(one) if isinstance(n, p.Operator) and n.op == "%"]
     return found[0] if len(found) == 1 and isinstance(found[0], (p.Name, p.Attribute, p.Constant)) else None
 
@@ -45,7 +38,7 @@ def sized(context: Context, divisor: p.Expression) -> bool:
             parts = node.operands
         elif isinstance(node, p.Augment) and node.op in SIZING:
             parts = (node.value,)
-        elif isinstance(node, p.Call) and _name(node.function) in (
+        elif isinstance(node, p.Call) and last_name(node.function) in (
             "div",
             "div_",
             "mul",
@@ -62,27 +55,16 @@ def sized(context: Context, divisor: p.Expression) -> bool:
 def _same(part: p.Node, divisor: p.Expression) -> bool:
     if isinstance(divisor, p.Constant):
         return isinstance(part, p.Constant) and part.value == divisor.value
-    return _name(part) == _name(divisor)
-
-
-def _name(node: p.Node) -> str:
-    if isinstance(node, p.Attribute):
-        return node.attr
-    return node.id if isinstance(node, p.Name) else ""
+    return last_name(part) == last_name(divisor)
 
 
 def divided(context: Context, backward: Event, divisor: p.Expression) -> tuple[p.Node, str] | None:
     """Return the loss of a backward, and the code that divides it."""
-    site, inner = backward.site, backward.subject
-    if isinstance(inner, p.Call) and _name(inner.function) == "scale" and len(inner.arguments) == 1:
-        inner = inner.arguments[0].value
-        receiver = False
-    else:
-        receiver = isinstance(site, p.Call) and isinstance(site.function, p.Attribute) and site.function.value is inner
+    inner = root(backward.site, backward)
     if inner is None:
         return None
     text = context.text(inner)
     if not isinstance(inner, (p.Name, p.Attribute, p.Call)):
         text = f"({text})"
     code = f"{text} / {context.text(divisor)}"
-    return inner, f"({code})" if receiver else code
+    return inner, f"({code})" if is_receiver(backward.site, inner) else code
