@@ -39,6 +39,11 @@ class Context:
                     for child in p.children(node):
                         self.parents[child] = node
 
+    @property
+    def no_grad(self) -> str:
+        """The dotted name of what switches recording off."""
+        return self.profile.terms["no_grad"].removesuffix("()")
+
     def home(self, node: p.Node) -> p.Program:
         """Return the program that a node is a part of."""
         return self.homes.get(node, self.program)

@@ -166,7 +166,7 @@ def _unwrapped(context: Context, rule: Rule, call: p.Call, direct: bool) -> Fix 
     if isinstance(first, p.Collection):
         if not all(isinstance(e, p.Name) for e in first.elements) or len(first.elements) < 2:
             return None
-        name, imports = context.rewriter.spelling("torch.stack", context.statement(call))
+        name, imports = context.rewriter.spelling(context.profile.terms["stack"], context.statement(call))
         edits = (*imports, *context.rewriter.replace(call, f"{name}({context.text(first)})"))
         return context.fix(rule, edits, cut=context.text(call.function))
     kept = _stripped(first)
@@ -232,7 +232,7 @@ def _recorded(context: Context, rule: Rule, event: Event, scope: p.Node) -> Fix 
 def softened(context: Context, rule: Rule, scope: p.Expression) -> Fix | None:
     """Switch recording off without making tensors that no graph may use."""
     try:
-        name, imports = context.rewriter.spelling("torch.no_grad", context.statement(scope))
+        name, imports = context.rewriter.spelling(context.no_grad, context.statement(scope))
         text = f"{name}()" if isinstance(scope, p.Call) else name
         edits = (*imports, *context.rewriter.replace(scope, text))
         return context.fix(rule, edits, scope=text)

@@ -220,7 +220,7 @@ def _volatile(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     place = whole(context, fact.event.site)
     if place is fact.event.site or (isinstance(place, p.Function) and place.name in ("__init__", "forward")):
         return None
-    name, imports = rewriter.spelling(context.profile.terms["no_grad"].removesuffix("()"), place)
+    name, imports = rewriter.spelling(context.no_grad, place)
     edits: tuple[Edit, ...] = imports
     for call in p.walk(place):
         for argument in call.arguments if isinstance(call, p.Call) else ():

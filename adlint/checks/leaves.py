@@ -71,7 +71,7 @@ def _updated(context: Context, rule: Rule, made: p.Node, given: bool, recorded: 
     name, sign, step = update
     rewriter = context.rewriter
     cleared = any(_clears(context, node, name) for node in _loop(context, statement))
-    scope, imports = rewriter.spelling("torch.no_grad", statement)
+    scope, imports = rewriter.spelling(context.no_grad, statement)
     if given and not cleared and recorded:
         code = f"{name} = ({rewriter.text_of(statement.value)}).detach().requires_grad_()"
         return context.fix(rule, rewriter.replace(statement, code), tensor=name)
@@ -151,7 +151,7 @@ def unrecorded(context: Context, rule: Rule, fact: Fact, statements: tuple[p.Sta
             name, value = rewriter.text_of(site.target), rewriter.text_of(site.value)
             value = value if site.op == "+" else f"({value})"
             return context.fix(rule, rewriter.replace(site, f"{name} = {name} {site.op} {value}"), "value", tensor=name)
-        name, imports = rewriter.spelling("torch.no_grad", statements[0])
+        name, imports = rewriter.spelling(context.no_grad, statements[0])
         edits = (*imports, *rewriter.wrap(statements, f"with {name}():"))
         return context.fix(rule, edits, scope=f"{name}()")
     except CannotRewrite:

@@ -238,13 +238,12 @@ def _outermost_loop(context: Context, site: p.Node) -> p.Statement | None:
 def _unrecorded(context: Context, rule: Rule, site: p.Node, fact: Fact) -> Fix | None:
     function = context.function(site)
     rewriter = context.rewriter
-    scope = context.profile.terms["no_grad"].removesuffix("()")
     walked = bool(dict(fact.details).get("walked"))
     if dict(fact.details).get("mixed") and site is fact.event.site:
         return None
     try:
         if function is not None and site is fact.event.site and not walked and _evaluates(context, function):
-            name, imports = rewriter.spelling(scope, function)
+            name, imports = rewriter.spelling(context.no_grad, function)
             edits: tuple[Edit, ...] = (*imports, *rewriter.decorate(function, f"@{name}()"))
             return context.fix(rule, edits, function=function.name, scope=f"{name}()")
         statement = (
@@ -252,7 +251,7 @@ def _unrecorded(context: Context, rule: Rule, site: p.Node, fact: Fact) -> Fix |
             if walked or site is not fact.event.site
             else (_outermost_loop(context, site) or context.statement(site))
         )
-        name, imports = rewriter.spelling(scope, statement)
+        name, imports = rewriter.spelling(context.no_grad, statement)
         edits = (*imports, *rewriter.wrap((statement,), f"with {name}():"))
         return context.fix(rule, edits, "wrap", scope=f"{name}()")
     except CannotRewrite:

@@ -362,8 +362,16 @@ def _subscript(m: Machine, state: State, e: p.Expression) -> Value:
 
 def _conditional(m: Machine, state: State, e: p.Expression) -> Value:
     assert isinstance(e, p.Conditional)
+    if _is_factor(e.then) and _is_factor(e.orelse):
+        evaluate(m, state, e.test)
+        return m.symbol("factor")
     chosen = e.then if conditions.truth(m, state, e.test) == TRUE else e.orelse
     return evaluate(m, state, chosen)
+
+
+def _is_factor(e: p.Expression) -> bool:
+    """Tell whether it is a fraction other than zero: which one it is decides nothing, so no way is taken for it."""
+    return isinstance(e, p.Constant) and type(e.value) is float and bool(e.value)
 
 
 def _walrus(m: Machine, state: State, e: p.Expression) -> Value:

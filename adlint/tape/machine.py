@@ -22,7 +22,7 @@ from adlint.tape.values import Closure, Key, Linear, Object, Ref, Unknown, Value
 N = TypeVar("N", bound=p.Node)
 T = TypeVar("T")
 
-FUEL = 30_000
+FUEL = 15_000
 ROOM = 4
 WAYS = 24
 DEPTH = 24
@@ -289,6 +289,7 @@ class Machine:
         hidden: bool = False,
     ) -> int:
         """Make a node; its requires_grad follows from the parents unless it is a leaf, a call or a cut."""
+        self.burn()
         identity = self.fresh()
         scope: p.Node | None = None
         if kind in ("operation", "part", "call"):
