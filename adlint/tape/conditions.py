@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adlint import program as p
-from adlint.tape import expressions
+from adlint.tape import counting, expressions
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -50,12 +50,16 @@ def _undecided(state: State, key: Key) -> bool | tuple[Key, bool]:
     if isinstance(key, tuple) and key and key[0] == "not":
         found = _undecided(state, key[1])
         return not found if isinstance(found, bool) else (found[0], not found[1])
+    if (asked := counting.question(key)) is not None:
+        return asked
     if isinstance(key, tuple) and key and key[0] == "eq":
         return _equal(state, key)
     if not (isinstance(key, tuple) and key and key[0] in ("none", "lt", "in", "isinstance", "is")):
         if state.decisions.get(("none", key)) is True:
             return False
         key = ("truth", key)
+        if (asked := counting.question(key)) is not None:
+            return asked
     else:
         excluding = {"none": ("truth", *key[1:]), "lt": ("lt", *key[:0:-1])}.get(key[0])
         if excluding is not None and state.decisions.get(excluding) is True:
@@ -66,11 +70,6 @@ def _undecided(state: State, key: Key) -> bool | tuple[Key, bool]:
 def _equal(state: State, key: Key) -> bool | tuple[Key, bool]:
     """Decide equality with a constant from what the same unknown was found equal to before."""
     _, left, right = key
-    if isinstance(left, Linear) and isinstance(right, Const) and type(right.value) is int:
-        left, right = left.symbol, Const(right.value - left.offset)
-        if left[0] == "count" and right.value < 0:
-            return False
-    key = ("eq", left, right)
     if isinstance(right, Const):
         for other, arm in state.decisions.items():
             if not (arm and isinstance(other, tuple) and len(other) == 3 and other[:2] == ("eq", left)):
@@ -98,7 +97,7 @@ def known(m: Machine, state: State, value: Value) -> bool | None:
     found = condition(m, state, value)
     if isinstance(found, bool):
         return found
-    taken = state.decisions.get(found[0])
+    taken = counting.answer(state, found[0])
     return None if taken is None else taken is found[1]
 
 

@@ -151,7 +151,7 @@ def _counted(m: Machine, state: State, value: Value, thing: Counter) -> tuple[Ca
             bounds = range(*(v.value for v in thing.parts if isinstance(v, Const)))
             return (lambda s, n: Const(bounds[n])), len(bounds) > 1
         symbol = m.symbol("count" if _counts_up(thing) else "turn")
-        return (lambda s, n: Linear(symbol.symbol, n)), True
+        return (lambda s, n: _counter(m, symbol, n)), True
     inner = [turns(m, state, v, None) for v in thing.parts[: 1 if thing.kind == "enumerate" else None]]
     many = any(flag for _, flag in inner) and not any(isinstance(v, Leaves) for v in thing.parts)
     if thing.kind == "enumerate":
@@ -161,8 +161,13 @@ def _counted(m: Machine, state: State, value: Value, thing: Counter) -> tuple[Ca
         if length(m, state, value) is not None and isinstance(start, Const) and type(start.value) is int:
             first = start.value
             return (lambda s, n: Tuple((Const(first + n), plan(s, n)))), many
-        return (lambda s, n: Tuple((Linear(symbol.symbol, n), plan(s, n)))), many
+        return (lambda s, n: Tuple((_counter(m, symbol, n), plan(s, n)))), many
     return (lambda s, n: Tuple(tuple(each(s, n) for each, _ in inner))), many
+
+
+def _counter(m: Machine, symbol: Linear, number: int) -> Linear:
+    """Return a counter in a turn: the one after the second is a whole round later, where the loop goes by rounds."""
+    return Linear(symbol.symbol, m.rounds.get(symbol.symbol, number) if number > 1 else number)
 
 
 def _counts_up(thing: Counter) -> bool:

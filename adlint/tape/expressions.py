@@ -154,6 +154,8 @@ def operate(m: Machine, state: State, op: str, operands: list[Value], site: p.No
         left, right = operands
         if isinstance(left, Linear) and isinstance(right, Const) and type(right.value) is int and op in "+-":
             return Linear(left.symbol, left.offset + (right.value if op == "+" else -right.value))
+        if isinstance(left, Linear) and isinstance(right, Const) and type(right.value) is int and op == "%":
+            m.rounds.setdefault(left.symbol, right.value)
         if isinstance(right, Linear) and isinstance(left, Const) and type(left.value) is int and op == "+":
             return Linear(right.symbol, right.offset + left.value)
         joined = containers.concatenate(m, state, op, left, right)

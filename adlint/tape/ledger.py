@@ -58,4 +58,6 @@ def counts(key: Key) -> bool:
         return False
     if len(key) == 4 and key[:2] == ("op", "%"):
         return bool(key[3] != Const(1))
+    if key[:1] == ("rest",):
+        return True
     return any(counts(part) for part in key)

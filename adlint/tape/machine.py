@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from adlint import program as p
 from adlint.catalog import Profile
+from adlint.tape import counting
 from adlint.tape.abroad import A_CALL, Abroad
 from adlint.tape.facts import Event, Fact, Facts
 from adlint.tape.graph import Node
@@ -80,13 +81,14 @@ class Entry:
 @dataclass(slots=True)
 class LoopRun:
     """One run of a loop, None for one that a framework makes: what was there when it began and when a later turn began,
-    and what it loops over."""
+    what it loops over, and the symbols of its counters."""
 
     statement: p.Loop | None
     start: dict[Any, Any]
     frame: int
     heads: dict[int, list[Store]] = field(default_factory=dict)
     elements: set[int] = field(default_factory=set)
+    counters: set[Key] = field(default_factory=set)
 
     def begin(self, number: int, store: Store) -> None:
         """Remember what is there when a turn begins."""
@@ -169,6 +171,7 @@ class Machine:
     built: dict[int, Any] = field(default_factory=dict)
     guessed: set[int] = field(default_factory=set)
     loops: dict[int, LoopRun] = field(default_factory=dict)
+    rounds: dict[Key, int] = field(default_factory=dict)
     entries: list[Entry] = field(default_factory=list)
     stored: dict[int, set[p.Node]] = field(default_factory=dict)
     ledger: Ledger = field(default_factory=Ledger)
@@ -357,10 +360,10 @@ class Machine:
 
     def decide(self, state: State, key: Key) -> bool:
         """Take a way on an undecided condition; the same condition goes the same way for the rest of the path."""
-        known = state.decisions.get(key)
+        known = counting.answer(state, key)
         if known is None:
             known = bool(self.branch(lambda: [True, False]))
-            state.decisions[key] = known
+        state.decisions[key] = known
         state.guards = (*state.guards, (key, known))
         return known
 

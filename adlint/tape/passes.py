@@ -43,7 +43,8 @@ def backward(
     m.walked.update(roots)
     keeping.rewalked(m, state, walk.nodes)
     terms.backpropagated(m, state, roots)
-    if _consumed(m, state, event, walk, now) or _outdated(m, state, event, walk):
+    raises = _consumed(m, state, event, walk, now)
+    if raises or (raises is None and _outdated(m, state, event, walk)):
         retention.walked(m, state, event, walk)
         return
     _counted_again(m, state, event, walk)
@@ -103,11 +104,11 @@ def moment(m: Machine, state: State) -> int:
     return moment
 
 
-def _consumed(m: Machine, state: State, event: Event, walk: Walk, now: int) -> bool:
-    """Note a backward through freed nodes; tell whether PyTorch raises for certain."""
+def _consumed(m: Machine, state: State, event: Event, walk: Walk, now: int) -> bool | None:
+    """Note a backward through freed nodes; tell whether PyTorch raises for certain, None if nothing was noted."""
     freed = [(n, e) for n in walk.nodes if (e := state.freed(n)) is not None]
     if not freed:
-        return False
+        return None
     sure = surely_reached(m.nodes, event.object)
     for node, first in freed:
         assert first.root is not None
@@ -148,7 +149,7 @@ def _consumed(m: Machine, state: State, event: Event, walk: Walk, now: int) -> b
         if state.turn == first.turn:
             details = (("covered", True), ("direct", first.moment == now))
             m.note(state, Fact("doubled", event, (first,), chained(first.guards, event.guards), details=details))
-    return False
+    return None
 
 
 def _outdated(m: Machine, state: State, event: Event, walk: Walk) -> bool:

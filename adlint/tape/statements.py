@@ -29,9 +29,12 @@ from adlint.tape.values import (
     Const,
     Generator,
     Instance,
+    Key,
+    Linear,
     Module,
     Optimizer,
     Scope,
+    Tuple,
     Unknown,
     Value,
 )
@@ -237,14 +240,17 @@ def _for(m: Machine, state: State, statement: p.Loop, value: Value) -> list[Outc
     def bind(number: int) -> Callable[[State], Value]:
         def action(s: State) -> Value:
             value = plan(s, number)
-            m.loops[s.turn[-1][0]].elements.update(library.nodes_in(m, s, value, sources=False))
+            run = m.loops[s.turn[-1][0]]
+            run.elements.update(library.nodes_in(m, s, value, sources=False))
+            parts = value.items if isinstance(value, Tuple) else (value,)
+            run.counters.update(one.symbol for one in parts if isinstance(one, Linear))
             expressions.store(m, s, target, value)
             return NONE
 
         return action
 
     body, count = _body(m, statement), containers.length(m, state, value)
-    return _turns(m, state, count if count is not None else 2, bind, body, before, statement)
+    return _turns(m, state, 2 if count is None else count, bind, body, before, statement, rounds=count is None)
 
 
 def _body(m: Machine, statement: p.Loop) -> Callable[[State], list[Outcome]]:
@@ -265,14 +271,20 @@ def _turns(
     body: Callable[[State], list[Outcome]],
     before: Store,
     statement: p.Loop | None,
+    rounds: bool = True,
 ) -> list[Outcome]:
+    """Run a number of turns; with `rounds`, one more, a round later, where a counter is divided by a number."""
     outer, guards = state.turn, state.guards
     live, left, broken = [state], [], []
     mark = m.fresh()
     m.loops[mark] = LoopRun(statement, before, state.frame)
     if statement is not None:
         m.facts.loops[mark] = statement
-    for number in range(count if len(outer) < NESTED else min(count, 1)):
+    run = m.loops[mark]
+    run.counters.update(one.symbol for _, one in _counted(m, state, statement))
+    for number in range(count + 1 if len(outer) < NESTED else min(count, 1)):
+        if number == count and not (rounds and run.counters & m.rounds.keys()):
+            break
         newest = m.counter
         results: list[Outcome] = []
         for s in live:
@@ -280,7 +292,9 @@ def _turns(
             s.guards, s.entry = guards, len(guards)
             if number == 1:
                 _widen_changed(m, s, before)
-            m.loops[mark].begin(number, s.store)
+            if number == count:
+                _pass_round(m, s, statement)
+            run.begin(number, s.store)
             for begun in m.explore(s, bind(number)):
                 if begun.kind == "next":
                     begun.state.guards = guards
@@ -332,6 +346,21 @@ def _widen(m: Machine, state: State, statement: p.Loop) -> None:
             state.store[key] = m.symbol()
         elif isinstance(held, Const) and type(held.value) is float:
             state.store[key] = Unknown(("widened", held.value, m.fresh()))
+
+
+def _pass_round(m: Machine, state: State, statement: p.Loop | None) -> None:
+    """Put counters of the loop's own that are divided by a number a whole round after the first turn."""
+    for key, held in _counted(m, state, statement):
+        if held.symbol in m.rounds:
+            state.store[key] = Linear(held.symbol, m.rounds[held.symbol])
+
+
+def _counted(m: Machine, state: State, statement: p.Loop | None) -> list[tuple[Key, Linear]]:
+    """Return the variables that a loop adds to and that are counters."""
+    if statement is None:
+        return []
+    held = ((key, state.store.get(key)) for key in ((state.frame, name) for name in m.told_of(_counters, statement)))
+    return [(key, value) for key, value in held if isinstance(value, Linear)]
 
 
 def _counters(statement: p.Loop) -> tuple[str, ...]:
