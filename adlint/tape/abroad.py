@@ -13,7 +13,7 @@ from adlint import program as p
 from adlint.tape.resolver import NOTHING, Resolver
 from adlint.tape.values import Ref
 
-IN_ALL, A_ROOT, A_CALL = 36_000, 9_000, 3_000
+IN_ALL, A_ROOT, A_CALL = 54_000, 13_500, 4_500
 FORWARDS, CHEAP = 4, 100
 WAYS = 2
 """How many ways through a function are told apart at most, times two."""

@@ -236,6 +236,7 @@ def _bind(m: Machine, state: State, closure: Closure, given: Arguments) -> int:
     """Make a frame with the parameters of a function bound."""
     frame = m.fresh()
     state.store[("parent", frame)] = closure.frame
+    state.store[("function", frame)] = closure.node
     parameters = closure.node.parameters
     keywords = dict(given.keywords)
     positional = list(given.positional)

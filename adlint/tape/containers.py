@@ -182,12 +182,15 @@ def _counts_up(thing: Counter) -> bool:
 def contains(m: Machine, state: State, needle: Value, holder: Value) -> Value:
     """Run `needle in holder`."""
     known = items(m, state, holder)
-    if known is not None and isinstance(needle, Const) and all(isinstance(v, Const) for v in known):
+    plain = known is not None and all(isinstance(v, Const) for v in known)
+    if known is not None and plain and isinstance(needle, Const):
         return Const(needle in known)
     if isinstance(holder, Const) and isinstance(needle, Const) and isinstance(holder.value, str):
         return Const(str(needle.value) in holder.value)
     if known is not None and needle in known:
         return TRUE
+    if known is not None and plain:
+        return Unknown(("in", key_of(needle), Tuple(tuple(known))))
     if is_plain(needle) and is_plain(holder):
         return Unknown(("in", key_of(needle), key_of(holder)))
     if isinstance(needle, (Const, Unknown, Linear)) and isinstance(holder, (Ref, Tuple)):

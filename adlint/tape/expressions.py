@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 
@@ -69,12 +69,47 @@ def lookup(m: Machine, state: State, name: str) -> Value:
         found: Value | None = get((frame, name))
         if found is not None:
             return found
+        function = get(("function", frame))
+        if function is not None and name in m.told_of(_locals, function):
+            return Unknown(("unbound", name, frame))
         outer = get(("parent", frame))
         while outer is not None and get(("class", outer)):
             outer = get(("parent", outer))
         if outer is None:
             return _unbound(m, state, frame, name)
         frame = outer
+
+
+def _locals(function: p.Function | p.Lambda) -> frozenset[str]:
+    """Return the names that the statements of a function bind: on a path that binds none, they are not the globals."""
+    if isinstance(function, p.Lambda):
+        return frozenset()
+    bound: set[str] = set()
+    declared: set[str] = set()
+    pending: list[p.Node] = list(function.body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, p.Scope):
+            declared.update(node.names)
+        targets = node.targets if isinstance(node, p.Assign) else ()
+        if isinstance(node, (p.Augment, p.Loop, p.ContextItem)) and node.target is not None:
+            targets = (node.target,)
+        for target in targets:
+            bound.update(part.id for part in _targets(target))
+        if not isinstance(node, (p.Expression, p.Function, p.Class)):
+            pending.extend(p.children(node))
+    return frozenset(bound - declared)
+
+
+def _targets(target: p.Expression) -> Iterator[p.Name]:
+    """Yield the names in a target, without those that only lead to one."""
+    if isinstance(target, p.Name):
+        yield target
+    elif isinstance(target, p.Starred):
+        yield from _targets(target.value)
+    elif isinstance(target, p.Collection):
+        for element in target.elements:
+            yield from _targets(element)
 
 
 def _unbound(m: Machine, state: State, module: int, name: str) -> Value:

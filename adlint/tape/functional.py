@@ -158,7 +158,7 @@ def _of_gradient(m: Machine, node: int, newest: int) -> bool:
 
 
 HISTORY = frozenset(
-    {"moment", "freed", "backwards", "phase", "part", "member", "parent", "tracked", "functional", "walked"}
+    {"moment", "freed", "backwards", "phase", "part", "member", "parent", "function", "tracked", "functional", "walked"}
 )
 
 

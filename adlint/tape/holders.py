@@ -34,14 +34,16 @@ class Holder:
     own: bool
 
 
-def carried(m: Machine, event: Event, level: int, walk: Walk) -> tuple[tuple[Holder, ...], LoopRun | None]:
-    """Return what held, at the head of the turn, the nodes of an earlier turn that a backward walks into."""
-    mark, number = event.turn[level]
+def carried(
+    m: Machine, earlier: Event, event: Event, level: int, walk: Walk
+) -> tuple[tuple[Holder, ...], LoopRun | None]:
+    """Return what held, when the turn of an earlier event was over, the nodes of it that a backward walks into."""
+    mark, number = earlier.turn[level]
     run = m.loops.get(mark)
-    edge = crossing(m, event, level, walk)
+    edge = crossing(m, (mark, number), level, walk)
     if run is None:
         return (), None
-    for store in run.heads.get(number, ()):
+    for store in run.heads.get(number + 1, ()):
         found = []
         for name, path, shape, nodes, grown in _places(m, store, run.frame, edge):
             sites = {site for n in nodes for site in m.stored.get(n, ())} if grown else set()
@@ -69,20 +71,16 @@ def untouched(run: LoopRun | None, found: tuple[Holder, ...], event: Event) -> b
     return True
 
 
-def crossing(m: Machine, event: Event, level: int, walk: Walk) -> frozenset[int]:
-    """Return the nodes of earlier turns that nodes of this turn were made of."""
-    here = event.turn[level]
+def crossing(m: Machine, last: tuple[int, int], level: int, walk: Walk) -> frozenset[int]:
+    """Return the nodes made up to a turn of a loop that nodes of its later turns were made of."""
     nodes = m.nodes
 
-    def current(n: int) -> bool:
-        return nodes[n].turn[level : level + 1] == (here,)
-
-    def earlier(n: int) -> bool:
+    def later(n: int) -> bool | None:
         made = nodes[n].turn[level : level + 1]
-        return bool(made) and made[0][0] == here[0] and made[0] != here
+        return made[0][1] > last[1] if made and made[0][0] == last[0] else None
 
-    inside = [n for n in walk.nodes if current(n)]
-    return frozenset(parent for n in inside for parent in nodes[n].parents if earlier(parent))
+    inside = [n for n in walk.nodes if later(n) is True]
+    return frozenset(parent for n in inside for parent in nodes[n].parents if later(parent) is False)
 
 
 def _used_besides(m: Machine, walk: Walk, edge: frozenset[int], sites: set[p.Node]) -> bool:

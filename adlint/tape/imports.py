@@ -17,7 +17,7 @@ from adlint.tape.values import Closure, Imported, Library, Tuple, Value
 
 MOST = 24
 CHAIN = 12
-FUEL = 4_500
+FUEL = 7_000
 SPACE = 10_000_000
 _DEFINING = (p.Import, p.Function, p.Class, p.Assign, p.Declare, p.Branch, p.Try, p.With)
 

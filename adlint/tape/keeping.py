@@ -104,8 +104,10 @@ def spent(m: Machine, state: State, node: int) -> Event | None:
     if level is None:
         return None
     for part in ancestors(m.nodes, node).nodes:
-        freed = state.freed(part)
-        if freed is not None and m.nodes[part].kind != "leaf" and apart(m.nodes[part].turn, state.turn) == level:
+        made, freed = m.nodes[part], state.freed(part)
+        if freed is None or made.kind == "leaf" or made.requires_grad is not True:
+            continue
+        if apart(made.turn, state.turn) == level:
             return freed
     return None
 

@@ -23,7 +23,8 @@ from adlint.tape.values import Closure, Key, Linear, Object, Ref, Unknown, Value
 N = TypeVar("N", bound=p.Node)
 T = TypeVar("T")
 
-FUEL = 15_000
+FUEL = 40_000
+A_NODE = 4
 ROOM = 4
 WAYS = 24
 DEPTH = 24
@@ -258,9 +259,9 @@ class Machine:
             self.abroad.total -= used
             self.fuel, self.abroad.inside = fuel, False
 
-    def burn(self) -> None:
-        """Use up one unit of the budget."""
-        self.fuel -= 1
+    def burn(self, units: int = 1) -> None:
+        """Use up units of the budget."""
+        self.fuel -= units
         if self.fuel <= 0:
             raise Exhausted
 
@@ -292,7 +293,7 @@ class Machine:
         hidden: bool = False,
     ) -> int:
         """Make a node; its requires_grad follows from the parents unless it is a leaf, a call or a cut."""
-        self.burn()
+        self.burn(A_NODE)
         identity = self.fresh()
         scope: p.Node | None = None
         if kind in ("operation", "part", "call"):

@@ -39,6 +39,7 @@ def backward(
     event = m.event(state, kind, site, subject, root=roots[0], object=roots, moment=later, **manner)
     walks = [ancestors(m.nodes, n, inputs if kind == "grad" else None) for n in roots]
     walk = Walk(tuple(dict.fromkeys(n for w in walks for n in w.nodes)), frozenset().union(*(w.leaves for w in walks)))
+    m.burn(len(walk.nodes))
     m.walked.update(walk.nodes)
     m.walked.update(roots)
     keeping.rewalked(m, state, walk.nodes)
@@ -175,7 +176,8 @@ def _counted_again(m: Machine, state: State, event: Event, walk: Walk) -> None:
         return
     sure = surely_reached(m.nodes, event.object)
     for level in range(len(event.turn)):
-        edge = holders.crossing(m, event, level, walk) & sure
+        mark, number = event.turn[level]
+        edge = holders.crossing(m, (mark, number - 1), level, walk) & sure
         for node in sorted(edge):
             first = state.freed(node)
             if first is None or m.nodes[node].requires_grad is not True or apart(first.turn, event.turn) != level:
@@ -214,7 +216,7 @@ def _surroundings(m: Machine, kind: str, earlier: Event, event: Event, walk: Wal
     if level is None:
         return ()
     if kind == "carried-graph":
-        found, run = holders.carried(m, event, level, walk)
+        found, run = holders.carried(m, earlier, event, level, walk)
         return (("holders", found), ("loop", None if run is None else run.statement))
     run = m.loops.get(event.turn[level][0])
     here = [n for n in walk.nodes if m.nodes[n].turn[level : level + 1] == (event.turn[level],)]

@@ -53,6 +53,7 @@ class Store(dict[Any, Any]):
         for key in keys:
             self.pop(key)
         self.pop(("parent", frame))
+        self.pop(("function", frame))
 
 
 def written(left: Store, right: Store) -> Iterator[Any]:

@@ -46,6 +46,7 @@ def forward(m: Machine, state: State, module: Value, given: calls.Arguments, sit
     """Call a network."""
     thing = state.object(module)
     assert isinstance(thing, Module)
+    m.burn()
     outermost = state.forwards == 0
     state.forwards += 1
     inputs = Tuple(given.positional)
