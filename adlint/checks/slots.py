@@ -13,7 +13,8 @@ from adlint.tape.facts import Fact
 def missing_zero_grad(context: Context, rule: Rule) -> list[Diagnostic]:
     """Report a backward that adds to gradients which a step has applied and the next step will apply again."""
     found, seen = [], set()
-    for fact in sorted(context.facts.of("applied-again"), key=lambda f: not f.definite):
+    facts = sorted(context.facts.of("applied-again"), key=lambda f: not f.definite)
+    for fact in facts:
         step = fact.causes[0]
         uncalled = next((c for c in fact.causes if c.uncalled), None)
         site = uncalled.site if uncalled is not None else fact.event.site
@@ -23,7 +24,11 @@ def missing_zero_grad(context: Context, rule: Rule) -> list[Diagnostic]:
         owner = _owner(context, step)
         message = rule.message.format(owner=owner, line=context.line(step.site))
         related = [context.related("the step that applies them, again and again", step.site)]
-        fix = _called(context, rule, uncalled) if uncalled is not None else _cleared(context, rule, step, fact.event)
+        fix = _called(context, rule, uncalled) if uncalled is not None else None
+        if uncalled is None:
+            alike = [other for other in facts if other.causes[0].site is step.site]
+            begins = _first(context, step, fact, alike)
+            fix = _cleared(context, rule, step, begins.event, waits=bool(dict(begins.details)["waiting"]))
         if dict(fact.details)["aliased"]:
             fix = None
         found.append(context.diagnostic(rule, fact, site, message, tuple(related), fix))
@@ -355,6 +360,17 @@ def inactive_grad(context: Context, rule: Rule) -> list[Diagnostic]:
     return found
 
 
+def _first(context: Context, step: Event, fact: Fact, alike: list[Fact]) -> Fact:
+    """Return the fact whose backward comes first in the block of a step, of those that may begin a turn there."""
+    stepping = context.statement(step.site)
+    block = context.block(stepping)
+    places = [(context.in_block_of(one.event.site, stepping), one) for one in alike]
+    inside = [(block.index(place), one) for place, one in places if place is not None]
+    if context.in_block_of(fact.event.site, stepping) is None:
+        return fact
+    return min(inside, key=lambda pair: pair[0])[1]
+
+
 def _owner(context: Context, step: Event) -> str:
     subject = _optimizer(step)
     return f"`{context.text(subject)}`" if subject is not None else "the parameters"
@@ -381,8 +397,9 @@ def _called(context: Context, rule: Rule, event: Event) -> Fix | None:
     return context.fix(rule, edits, "uncalled")
 
 
-def _cleared(context: Context, rule: Rule, step: Event, backward: Event) -> Fix | None:
-    """Insert the clear: before the backward or its accumulation window, else right after the step or update."""
+def _cleared(context: Context, rule: Rule, step: Event, backward: Event, waits: bool = False) -> Fix | None:
+    """Insert the clear: before the backward or its accumulation window, else right after the step or update; `waits`
+    tells that before the backward something may still have to be applied."""
     owner = _optimizer(step)
     if owner is None:
         return None
@@ -400,7 +417,7 @@ def _cleared(context: Context, rule: Rule, step: Event, backward: Event) -> Fix 
         same = context.function(step.site) is context.function(backward.site)
         if same:
             place = context.in_block_of(backward.site, stepping)
-            if place is not None:
+            if place is not None and not waits:
                 return context.fix(rule, rewriter.insert_before(place, code), owner=text)
             return context.fix(rule, rewriter.insert_after(stepping, code), "after", owner=text)
         if visible(context, owner, step.site, backward.site) and step.calls != backward.calls:

@@ -60,6 +60,10 @@ def _weighed(m: Machine, fact: Fact) -> Fact:
     if fact.kind == "cut-backward":
         sure = details["how"] == "literal" or not cuts.was_alive(m, fact.event)
         return replace(fact, definite=fact.definite and sure)
+    if fact.kind == "applied-again":
+        inside = range(len(fact.causes[0].turn))
+        waiting = any((fact.event.site, level) in m.ledger.waiting for level in inside)
+        fact = replace(fact, details=(*fact.details, ("waiting", waiting)))
     family = UNSETTLED.get(fact.kind, "graph").format(leaf=details.get("leaf"))
     if "outdated" in details:
         family = f"update {details['outdated']}"
