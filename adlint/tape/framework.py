@@ -357,9 +357,9 @@ def walk(m: Machine, state: State, kind: str, name: str, root: Value, given: cal
     def argument(key: str) -> Value | None:
         return given.get(position.get(key), key)
 
-    retained = _keeps(argument(m.profile.retain_argument))
+    retained = _keeps(m, state, argument(m.profile.retain_argument))
     if argument(m.profile.retain_argument) is None:
-        retained = any(_keeps(argument(other)) for other in m.profile.implied_retain) or given.open
+        retained = any(_keeps(m, state, argument(other)) for other in m.profile.implied_retain) or given.open
     retained = retained or name in m.profile.repeatable
     inputs = argument("inputs")
     limit = None
@@ -372,8 +372,8 @@ def walk(m: Machine, state: State, kind: str, name: str, root: Value, given: cal
         subject = site.function.value
     roots = tuple(dict.fromkeys(library.nodes_in(m, state, root)))
     rooted = 0 if name.endswith("Tensor.backward") else 1
-    asked = kind == "backward" and retained and _keeps(argument(m.profile.retain_argument)) and not given.open
-    asked = asked and not any(_keeps(argument(other)) for other in m.profile.implied_retain)
+    asked = kind == "backward" and retained and _keeps(m, state, argument(m.profile.retain_argument)) and not given.open
+    asked = asked and not any(_keeps(m, state, argument(other)) for other in m.profile.implied_retain)
     whole = not _others(given, names, rooted, m.profile.retain_argument)
     seeds = [argument(key) for key in m.profile.seeds]
     if m.profile.seeds and all(seed in (None, NONE) for seed in seeds) and not given.open:
@@ -390,9 +390,9 @@ def _others(given: calls.Arguments, names: tuple[str, ...], rooted: int, retain:
     return any(v not in (NONE, FALSE) for v in (*positional, *keywords))
 
 
-def _keeps(value: Value | None) -> bool:
-    """Tell whether a retain flag may be true; a flag that is not known is taken to be."""
-    return value is not None and not (isinstance(value, Const) and not value.value)
+def _keeps(m: Machine, state: State, value: Value | None) -> bool:
+    """Tell whether a retain flag may be true; a flag that is not known on this path is taken to be."""
+    return value is not None and conditions.known(m, state, value) is not False
 
 
 def _clip(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:

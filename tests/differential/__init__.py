@@ -1,0 +1,1 @@
+"""Generated training programs, linted and run: what adlint says of them against what PyTorch does."""

@@ -1,0 +1,146 @@
+"""Runs many generated programs and records how far adlint and PyTorch agree.
+
+    PYTHONPATH=tests python -m differential.campaign 20000 --jobs 2 > benchmarks/agreement.json
+
+Every process draws programs of its own, from its own seed, until all of them together have the number asked for. What
+disagrees is written to standard error, the shortest programs first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from differential.agreement import COVERED_BY, Agreement, agree
+from differential.programs import programs
+
+BATCH = 500
+SHOWN = 20
+
+
+@dataclass
+class Tally:
+    """What a number of programs have shown."""
+
+    programs: int = 0
+    confirmed: Counter[str] = field(default_factory=Counter)
+    unconfirmed: Counter[str] = field(default_factory=Counter)
+    unjudged: Counter[str] = field(default_factory=Counter)
+    reported: Counter[str] = field(default_factory=Counter)
+    missed: Counter[str] = field(default_factory=Counter)
+    mended: Counter[str] = field(default_factory=Counter)
+    faults: Counter[str] = field(default_factory=Counter)
+    disagreeing: list[tuple[str, Agreement]] = field(default_factory=list)
+
+    def add(self, text: str, found: Agreement) -> None:
+        """Count one program."""
+        self.programs += 1
+        self.confirmed.update(name for _, name in found.confirmed)
+        self.unconfirmed.update(name for _, name in found.unconfirmed)
+        self.unjudged.update(name for _, name in found.unjudged)
+        self.reported.update(found.reported)
+        self.missed.update(f"{kind}: {reason(text, kind, lines)}" for kind, lines in found.missed)
+        self.mended.update(found.mended)
+        self.faults.update(found.faults)
+        unexplained = any(not reason(text, kind, lines) for kind, lines in found.missed)
+        if found.unconfirmed or found.faults or unexplained:
+            self.disagreeing.append((text, found))
+
+    def join(self, other: Tally) -> None:
+        """Count what another tally has counted as well."""
+        self.programs += other.programs
+        for name in ("confirmed", "unconfirmed", "unjudged", "reported", "missed", "mended", "faults"):
+            getattr(self, name).update(getattr(other, name))
+        self.disagreeing += other.disagreeing
+
+
+def reason(text: str, kind: str, lines: tuple[int, ...]) -> str:
+    """Return why what went wrong on some lines is not reported; empty if no known limit explains it."""
+    rows = text.split("\n")
+    here = [rows[line - 1] for line in lines]
+    if any(re.search(r"retain_graph=(?!True)", row) for row in here):
+        return "whether the graph is kept is decided by a value"
+    around = [row.strip() for row in rows if row.strip().startswith(("if ", "else"))]
+    if kind == "accumulated" and around:
+        return "a clear, step or backward under a condition of its own"
+    return ""
+
+
+def batches(start: int, count: int) -> Iterator[list[str]]:
+    """Yield batches of programs that were not drawn before, until there are enough."""
+    seen: set[bytes] = set()
+    number = start
+    while len(seen) < count:
+        texts: list[str] = []
+
+        @seed(number)
+        @settings(
+            max_examples=BATCH,
+            deadline=None,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+            phases=[Phase.generate],
+        )
+        @given(programs())
+        def draw(text: str) -> None:
+            digest = sha256(text.encode()).digest()
+            if digest not in seen:
+                seen.add(digest)
+                texts.append(text)  # noqa: B023  # drawn before the loop goes on
+
+        draw()
+        number += 1
+        yield texts
+
+
+def campaign(start: int, count: int) -> Tally:
+    """Run a number of programs in this process."""
+    import torch
+
+    torch.set_num_threads(1)
+    gc.freeze()
+    gc.set_threshold(200_000, 20, 100)
+    tally = Tally()
+    for texts in batches(start, count):
+        for text in texts[: count - tally.programs]:
+            tally.add(text, agree(text))
+    return tally
+
+
+def main() -> None:
+    """Run the campaign and print its table as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("programs", type=int)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    share = -(-options.programs // options.jobs)
+    starts = [options.seed + number * 1_000_000 for number in range(options.jobs)]
+    total = Tally()
+    with ProcessPoolExecutor(options.jobs) as pool:
+        for tally in pool.map(campaign, starts, [share] * options.jobs):
+            total.join(tally)
+    revision = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
+    counts = {
+        name: dict(sorted(getattr(total, name).items()))
+        for name in ("confirmed", "unconfirmed", "unjudged", "reported", "missed", "mended", "faults")
+    }
+    table = {"revision": revision, "programs": total.programs, "seed": options.seed, "kinds": sorted(COVERED_BY)}
+    print(json.dumps({**table, **counts}, indent=1))
+    for text, found in sorted(total.disagreeing, key=lambda pair: len(pair[0]))[:SHOWN]:
+        print(f"{text}\n# {found}\n", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
