@@ -26,7 +26,8 @@ class Node:
     `cut` says why there is no graph: off or inference (recording was off, by `scope`), detach, untracked (an operation
     without a gradient), wrapped or data (a new tensor made of tensors, or of numbers that were read), derived (made of
     values without a graph), or nothing that is sure; a leaf made of a cut value has one too. `behind` are the operands
-    that no gradient flows into, `hidden` is set where there may be operands that the tape does not see.
+    that no gradient flows into, `hidden` is set where there may be operands that the tape does not see; `joint` is a
+    part that is made of all that its whole is made of.
     """
 
     id: int
@@ -42,6 +43,7 @@ class Node:
     behind: tuple[int, ...] = ()
     hidden: bool = False
     scope: p.Node | None = None
+    joint: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ def _between(nodes: dict[int, Node], found: list[int], targets: frozenset[int]) 
 
 def surely_reached(nodes: dict[int, Node], roots: tuple[int, ...]) -> frozenset[int]:
     """Return the ancestors that a backward walks for certain: an unknown function may have cut what lies behind it, and
-    each part of its result may come from another of its arguments."""
+    each part of its result may come from another of its arguments, unless they are joint."""
     seen: set[int] = set()
     wholes: set[int] = set()
     stack = list(roots)
@@ -92,7 +94,7 @@ def surely_reached(nodes: dict[int, Node], roots: tuple[int, ...]) -> frozenset[
         if current in seen or node.requires_grad is False:
             continue
         seen.add(current)
-        if node.kind == "part":
+        if node.kind == "part" and not node.joint:
             wholes.update(node.parents)
         elif node.kind != "call" or (node.requires_grad is True and not node.hidden):
             stack.extend(node.parents)

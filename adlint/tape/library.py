@@ -34,6 +34,7 @@ from adlint.tape.values import (
     Unknown,
     Value,
     key_of,
+    named,
 )
 
 # ---------------------------------------------------------------- values and nodes
@@ -150,7 +151,8 @@ def part(m: Machine, state: State, value: Value, key: Key, site: p.Node) -> Valu
         found: Value = held
         return found
     nodes = nodes_in(m, state, value)
-    result = tensor(m, state, m.node(state, "part", str(key), nodes, None, site))
+    joint = all(m.profile.is_recurrent(named(m.nodes[n].callee)) for n in nodes)
+    result = tensor(m, state, m.node(state, "part", str(key), nodes, None, site, joint=joint))
     state.store[("part", key_of(value), key)] = result
     return result
 

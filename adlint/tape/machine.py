@@ -291,6 +291,7 @@ class Machine:
         cut: str = "",
         behind: tuple[int, ...] = (),
         hidden: bool = False,
+        joint: bool = False,
     ) -> int:
         """Make a node; its requires_grad follows from the parents unless it is a leaf, a call or a cut."""
         self.burn(A_NODE)
@@ -326,6 +327,7 @@ class Machine:
             behind,
             hidden,
             scope,
+            joint,
         )
         return identity
 

@@ -9,7 +9,7 @@ from adlint.tape.graph import Walk, ancestors, must_require_grad, surely_reached
 from adlint.tape.machine import Machine
 from adlint.tape.overwrites import goes_over, outdated, place, updated_since
 from adlint.tape.state import State
-from adlint.tape.values import Key
+from adlint.tape.values import named
 
 
 def backward(
@@ -284,7 +284,7 @@ def _stale_tensors(m: Machine, node: int, first: Event, walk: Walk) -> bool:
         return record.saves
     if record.kind == "source":
         return node in first.object
-    if record.kind == "call" and record.callee in m.evidence and m.profile.is_recurrent(_named(record.callee)):
+    if record.kind == "call" and record.callee in m.evidence and m.profile.is_recurrent(named(record.callee)):
         return True
     if record.kind in ("call", "part"):
         if node in first.object and node == walk.nodes[0]:
@@ -300,14 +300,6 @@ def _stale_tensors(m: Machine, node: int, first: Event, walk: Walk) -> bool:
         earlier = {n for root in first.object for n in ancestors(m.nodes, root).nodes}
         return any(_direct(m, n, node) for n in earlier) and any(_direct(m, n, node) for n in walk.nodes)
     return False
-
-
-def _named(key: Key) -> str:
-    """Return the name of the attribute, parameter or global that an unknown was read from."""
-    match key:
-        case ("attr", _, str(name)) | ("name", str(name), *_) | (str(name), int()):
-            return name
-    return ""
 
 
 def _origin(m: Machine, node: int) -> int:

@@ -273,6 +273,14 @@ def key_of(value: Value) -> Key:
     return value
 
 
+def named(key: Key) -> str:
+    """Return the name of the attribute, parameter or global that an unknown was read from."""
+    match key:
+        case ("attr", _, str(name)) | ("name", str(name), *_) | (str(name), int()):
+            return name
+    return ""
+
+
 def is_plain(value: Value) -> bool:
     """Tell whether a value means nothing to the tape."""
     return isinstance(value, (Const, Unknown, Linear, Library, Imported, Builtin))
