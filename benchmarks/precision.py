@@ -6,7 +6,8 @@
 A corpus is a folder of repositories: checkouts, or folders named `owner__name` that its INDEX.tsv lists (repository,
 commit). What a run has done already, on the same commit, is kept unless `--again` is given. The verdicts stand in
 verdicts.tsv: repository, commit, path, line, rule, verdict (TRUE or FALSE), reason. A finding has the verdict of the
-same place and rule at the same commit; one without counts as unread. In notebooks a line is `cell:line`.
+same place and rule at the same commit; one without counts as unread. In notebooks a line is `cell:line`. The page ends
+with what the campaign of generated programs has found (tests/differential/campaign.py), from agreement.json.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from pathlib import Path
 from adlint.catalog import load
 
 VERDICTS = Path(__file__).with_name("verdicts.tsv")
+AGREEMENT = Path(__file__).with_name("agreement.json")
 FIELDS = ("repository", "commit", "path", "line", "rule")
 TEST = re.compile(r"(^|/)(tests?|testing)/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.\w+$")
 NOTHING = "-"
@@ -204,6 +206,42 @@ def page(findings: list[Finding], judged: dict[Finding, tuple[str, str]]) -> Ite
         yield f"| {finding.repository} [{place}]({link}) | {finding.rule} | {verdict}{test} | {reason} |"
 
 
+def generated(file: Path) -> Iterator[str]:
+    """Yield the lines of the report on generated programs: what runs bore out, what was missed, what fixes did."""
+    table = json.loads(file.read_text(encoding="utf-8"))
+    yield "\n## Generated programs\n"
+    yield (
+        f"{table['programs']:,} programs, no two alike, drawn by `tests/differential/programs.py` from seed"
+        f" {table['seed']}, linted at `{table['revision'][:12]}` and run under PyTorch with their random choices made in"
+        " four ways. A finding is borne out if a run shows what it claims, on its line: an exception, gradients applied"
+        " again or thrown away, a graph that nobody walks. Where PyTorch refuses a backward, the program goes on without"
+        " it, and once more with every graph kept, so that what comes later is seen too.\n"
+    )
+    yield "| rule | borne out | not borne out | safe fixes applied |"
+    yield "|---|---:|---:|---:|"
+    counts = [table[name] for name in ("confirmed", "unconfirmed", "mended")]
+    for rule in sorted({rule for one in counts for rule in one} - set(table["unjudged"])):
+        yield f"| {rule} | " + " | ".join(f"{one.get(rule, 0):,}" for one in counts) + " |"
+    yield "| **all** | " + " | ".join(f"{sum(one.values()):,}" for one in counts) + " |"
+    if table["unjudged"]:
+        others = ", ".join(f"{count} {rule}" for rule, count in table["unjudged"].items())
+        yield f"\nFindings that these runs cannot tell of: {others}."
+    yield "\n| what went wrong in a plain run | reported there | not reported, and why |"
+    yield "|---|---:|---|"
+    for kind in table["kinds"]:
+        reasons = [(text.partition(": ")[2], n) for text, n in table["missed"].items() if text.startswith(f"{kind}:")]
+        why = "; ".join(f"{n}: {reason or 'not explained'}" for reason, n in reasons)
+        yield f"| {kind} | {table['reported'].get(kind, 0):,} | {why or '0'} |"
+    faults = "; ".join(f"{n} {fault}" for fault, n in table["faults"].items())
+    yield (
+        "\nAfter the safe fixes every program was linted again (no rule may report more than before, a second round of"
+        " fixes may change nothing) and run again (it may not raise, nothing may go wrong that did not before, and"
+        " where all is mended and nothing was applied twice, the parameters end as the program means: every graph"
+        " kept, what a step has applied cleared before the next backward)."
+        f" Faults: {faults or 'none'}."
+    )
+
+
 def main() -> None:
     """Read the arguments."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -221,7 +259,9 @@ def main() -> None:
     if options.command == "run":
         run(options.corpus, options.findings, options.only, options.again, options.seconds)
     else:
-        print("\n".join(page(read(options.findings), verdicts(options.verdicts))))
+        lines = [*page(read(options.findings), verdicts(options.verdicts))]
+        lines += generated(AGREEMENT) if AGREEMENT.exists() else ()
+        print("\n".join(lines))
 
 
 if __name__ == "__main__":
