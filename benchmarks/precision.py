@@ -212,10 +212,10 @@ def generated(file: Path) -> Iterator[str]:
     yield "\n## Generated programs\n"
     yield (
         f"{table['programs']:,} programs, no two alike, drawn by `tests/differential/programs.py` from seed"
-        f" {table['seed']}, linted at `{table['revision'][:12]}` and run under PyTorch with their random choices made in"
-        " four ways. A finding is borne out if a run shows what it claims, on its line: an exception, gradients applied"
-        " again or thrown away, a graph that nobody walks. Where PyTorch refuses a backward, the program goes on without"
-        " it, and once more with every graph kept, so that what comes later is seen too.\n"
+        f" {table['seed']}, linted at `{table['revision'][:12]}` and run under PyTorch with their random choices made"
+        " in four ways. A finding is borne out if a run shows what it claims, on its line: an exception, gradients"
+        " applied again or thrown away, a graph that nobody walks. Where PyTorch refuses a backward, the program goes"
+        " on without it, and once more with every graph kept, so that what comes later is seen too.\n"
     )
     yield "| rule | borne out | not borne out | safe fixes applied |"
     yield "|---|---:|---:|---:|"
