@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from fnmatch import fnmatchcase, translate
-from functools import cache, lru_cache
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 
 from adlint.diagnostics import Applicability, Severity
 from adlint.tables import CatalogError, Table, merged, parse
+from adlint.wildcards import is_pattern, matches
 
 if TYPE_CHECKING:
     if sys.version_info >= (3, 11):
@@ -223,7 +224,7 @@ class Names:
         found = self.exact.get(name)
         if found is not None:
             return found
-        return next((role for pattern, role in self.patterns if _matches(pattern, name)), "")
+        return next((role for pattern, role in self.patterns if matches(pattern, name)), "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,11 +296,11 @@ class Profile:
 
     def modal(self, dotted: str) -> Modal | None:
         """What makes instances of this library class behave differently in evaluation; None if nothing does."""
-        return next((switch for pattern, switch in self._modal if _matches(pattern, dotted)), None)
+        return next((switch for pattern, switch in self._modal if matches(pattern, dotted)), None)
 
     def modeless(self, dotted: str) -> bool:
         """Whether a library module that is not `modal` certainly does the same in evaluation."""
-        return self.role(dotted) == "loss" or any(_matches(pattern, dotted) for pattern in self._modeless)
+        return self.role(dotted) == "loss" or any(matches(pattern, dotted) for pattern in self._modeless)
 
     def saves(self, operation: str) -> bool | None:
         """Whether this operation's node keeps a tensor that the first backward frees; None if unknown or conditional.
@@ -525,27 +526,21 @@ def _names(table: Table, key: str, ordered: str | None, known: frozenset[str]) -
             raise CatalogError(table.file, roles.path + role, "is not a known role")
         for name in roles.strings(role):
             if "*" in name:
+                _check(name, table.file, roles.path + role)
                 patterns.append((name, role))
             elif exact.setdefault(name, role) != role:
                 raise CatalogError(table.file, roles.path + role, f"{name!r} is also listed as {exact[name]!r}")
     for role, pattern in table.pairs(ordered) if ordered else ():
         if role not in known:
             raise CatalogError(table.file, f"{table.path}{ordered}", f"{role!r} is not a known role")
+        _check(pattern, table.file, f"{table.path}{ordered}")
         patterns.append((pattern, role))
     return Names(MappingProxyType(exact), tuple(patterns))
 
 
-def _matches(pattern: str, name: str) -> bool:
-    """Compare without compiling where the text before the first wildcard already differs."""
-    literal = pattern.partition("*")[0].partition("[")[0]
-    return name.startswith(literal) and bool(_compiled(pattern).fullmatch(name))
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    parts = re.split(r"(\*\*|\*|\[[^\]]+\])", pattern)
-    wild = {"**": ".*", "*": "[^.]*"}
-    return re.compile("".join(wild.get(part) or (part if part[:1] == "[" else re.escape(part)) for part in parts))
+def _check(pattern: str, file: str, key: str) -> None:
+    if not is_pattern(pattern):
+        raise CatalogError(file, key, f"{pattern!r} is not a pattern")
 
 
 def _positions(table: Table) -> dict[str, tuple[str, ...]]:

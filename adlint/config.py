@@ -7,7 +7,6 @@ merged. Reads configuration files; prints nothing: whatever is wrong is one `Con
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -15,20 +14,20 @@ from pathlib import Path
 from typing import Any
 
 from adlint.catalog import FAMILIES, Catalog, Profile, load
-from adlint.diagnostics import Severity
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from adlint.diagnostics import Severity, one_line
+from adlint.tables import decode
 
 FILES = ("adlint.toml", "pyproject.toml")
 OFF = "off"
+_LONGEST = 2_000
 _PREFIX = re.compile(r"AD\d{0,2}")
 
 
 class ConfigError(Exception):
-    """A setting that cannot be used; its text names the place."""
+    """A setting that cannot be used; its text, one line, names the place."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(one_line(text if len(text) <= _LONGEST else text[:_LONGEST] + "..."))
 
 
 @dataclass(frozen=True)
@@ -172,6 +171,17 @@ def resolve(selector: str, catalog: Catalog) -> tuple[str, ...]:
     )
 
 
+def is_pattern(line: str) -> bool:
+    """Whether a line can stand in a `.gitignore`."""
+    from pathspec import GitIgnoreSpec
+
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except (ValueError, re.error):
+        return False
+    return True
+
+
 def suggest(word: str, words: Iterable[str]) -> str:
     """Return "; did you mean `x`?" for the closest of the words, or nothing."""
     from difflib import get_close_matches
@@ -247,7 +257,7 @@ def _has_table(file: Path) -> bool:
         text = file.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return False
-    return re.search(r"""^\s*\[\s*tool\s*\.\s*["']?adlint["']?\s*[\].]""", text, re.M) is not None
+    return re.search(r"""^[ \t]*\[\s*tool\s*\.\s*["']?adlint["']?\s*[\].]""", text, re.M) is not None
 
 
 def read(file: Path) -> Settings:
@@ -258,14 +268,16 @@ def read(file: Path) -> Settings:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise ConfigError(f"{file}: cannot be read: {reason}") from None
     try:
-        data: dict[str, Any] = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        data: dict[str, Any] = decode(text)
+    except ValueError as error:
         found = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
-        place = f"{file}:{found[1]}:{found[2]}" if found else f"{file}:{text.count(chr(10)) + 1}"
+        ends = f":{text.count(chr(10)) + 1}" if "at end of document" in str(error) else ""
+        place = f"{file}:{found[1]}:{found[2]}" if found else f"{file}{ends}"
         raise ConfigError(f"{place}: {re.sub(r' [(]at .*[)]$', '', str(error))}") from None
     section = ""
     if file.name == "pyproject.toml":
-        data = data.get("tool", {}).get("adlint", {})
+        tools = data.get("tool", {})
+        data = tools.get("adlint", {}) if isinstance(tools, dict) else {}
         section = "tool.adlint"
     return _Reader(file, text, section).settings(data)
 
@@ -286,8 +298,8 @@ class _Reader:
             "extend-select": self._selectors,
             "ignore": self._selectors,
             "per-file-ignores": self._file_ignores,
-            "exclude": self._strings,
-            "extend-exclude": self._strings,
+            "exclude": self._patterns,
+            "extend-exclude": self._patterns,
             "respect-gitignore": self._boolean,
             "frameworks": self._strings,
             "severity": self._severities,
@@ -305,6 +317,13 @@ class _Reader:
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise self._error(key, f"must be a list of strings, not {_kind(value)}")
         return tuple(value)
+
+    def _patterns(self, key: str, value: Any) -> tuple[str, ...]:
+        patterns = self._strings(key, value)
+        for pattern in patterns:
+            if not is_pattern(pattern):
+                raise self._error(key, f"{pattern!r} is no pattern of paths", pattern)
+        return patterns
 
     def _selectors(self, key: str, value: Any) -> tuple[str, ...]:
         names = self._strings(key, value)
@@ -325,6 +344,7 @@ class _Reader:
 
     def _file_ignores(self, key: str, value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
         table = self._table(key, value)
+        self._patterns(key, list(table))
         return tuple((pattern, self._selectors(f"{key}.{pattern}", names)) for pattern, names in table.items())
 
     def _severities(self, key: str, value: Any) -> tuple[tuple[str, str], ...]:
@@ -343,7 +363,7 @@ class _Reader:
 
     def _line(self, word: str, key: str) -> int:
         """Find the line that a key or value stands in, below the header of its section."""
-        header = rf"^\s*\[\s*{re.escape(self.section)}\b" if self.section else ""
+        header = rf"^[ \t]*\[\s*{re.escape(self.section)}\b" if self.section else ""
         below = re.search(header, self.text, re.M)
         start = below.start() if below else 0
         first = key.partition(".")[0]

@@ -92,3 +92,8 @@ class Diagnostic:
     fix: Fix | None = None
     url: str = ""
     uncalled: str = ""
+
+
+def one_line(text: str) -> str:
+    """Return a text with escapes for what cannot stand in one line of a terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

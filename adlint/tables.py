@@ -5,6 +5,7 @@ Knows nothing of rules or frameworks; reads only what it is handed. Prints nothi
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -20,6 +21,9 @@ else:
 
     if TYPE_CHECKING:
         from importlib.abc import Traversable
+
+LARGEST = 1_000_000
+_LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){100}""")
 
 
 class CatalogError(Exception):
@@ -100,7 +104,7 @@ class Table:
                 case [str(first), str(second)]:
                     yield first, second
                 case _:
-                    raise CatalogError(self.file, self.path + key, f"{value!r} is not a pair of strings")
+                    raise CatalogError(self.file, self.path + key, "is not a list of pairs of strings")
 
     def child(self, key: str) -> Table | None:
         value = self.take(key, dict, False)
@@ -133,8 +137,24 @@ def merged(into: dict[str, Any], other: dict[str, Any], file: str, path: str = "
     return result
 
 
+def decode(text: str) -> dict[str, Any]:
+    """Return the data of a TOML text; raises `ValueError`, whatever is wrong with it."""
+    if len(text) > LARGEST:
+        raise ValueError(f"the file has more than {LARGEST:,} characters")
+    if _LONG_KEY.search(text):  # the parser takes quadratic time for one
+        raise ValueError("a key has too many parts")
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        raise
+    except RecursionError:
+        raise ValueError("the file is too deeply nested") from None
+    except ValueError:
+        raise ValueError("a number has too many digits") from None
+
+
 def parse(file: Traversable) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        return decode(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
         raise CatalogError(file.name, "", str(error)) from error

@@ -16,7 +16,7 @@ PACKAGE = ROOT / "adlint"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LEVELS = [
-    {"diagnostics", "files", "notebook", "tables"},
+    {"diagnostics", "files", "notebook", "tables", "wildcards"},
     {"source"},
     {"catalog", "program"},
     {"guard", "positions", "config"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from adlint.diagnostics import one_line
 from adlint.reports import Result
 from adlint.reports.summary import summarise
 
@@ -10,8 +11,8 @@ def render(result: Result) -> str:
     """Return `path:line:column: severity code name: message` for each finding, and the summary; in a notebook
     `path:cell 3:line:column`, with lines counted in the cell."""
     lines = [
-        f"{result.spelled(item.filename, item.span.start)}: "
-        f"{item.severity.value} {item.code} {item.name}: {item.message}"
+        f"{one_line(result.spelled(item.filename, item.span.start))}: "
+        f"{item.severity.value} {item.code} {item.name}: {one_line(item.message)}"
         for item in result.diagnostics
     ]
     if result.summary:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from adlint import fixes
-from adlint.diagnostics import Applicability, Diagnostic, Edit, Fix, Position, Severity, Span
+from adlint.diagnostics import Applicability, Diagnostic, Edit, Fix, Position, Severity, Span, one_line
 from adlint.reports import Result
 from adlint.reports.frames import Row
 from adlint.reports.summary import summarise
@@ -47,11 +47,11 @@ class _Page:
         return f"\x1b[{style}m{text}\x1b[0m" if self.color and text else text
 
     def finding(self, item: Diagnostic, result: Result) -> Iterator[str]:
-        place = _printable(result.spelled(item.filename, item.span.start))
+        place = one_line(result.spelled(item.filename, item.span.start))
         style = _SEVERITY[item.severity]
         doubt = "" if item.certainty.value == "definite" else f" ({item.certainty.value})"
         kind = self._paint(f"{item.severity.value} {item.code}", style)
-        yield f"{place}: {kind} {self._paint(item.name, _BOLD)}{doubt}: {_printable(item.message)}"
+        yield f"{place}: {kind} {self._paint(item.name, _BOLD)}{doubt}: {one_line(item.message)}"
         source = result.sources.get(item.filename)
         if source is None or item.span == _WHOLE:
             return
@@ -64,9 +64,9 @@ class _Page:
         yield from self._frame(source, labels, gutter, style)
         for related in item.related:
             if related.filename != item.filename:
-                where = _printable(result.spelled(related.filename, related.span.start))
+                where = one_line(result.spelled(related.filename, related.span.start))
                 note = self._paint("note", _BOLD)
-                yield f"{self._margin(gutter, '=')} {note}: {where}: {_printable(related.message)}"
+                yield f"{self._margin(gutter, '=')} {note}: {where}: {one_line(related.message)}"
         if item.fix:
             cell = source.place(item.fix.edits[0].span.start)[0] if item.fix.edits else None
             yield from self._help(item.fix, changes, gutter, "" if cell in {rows[0][0], None} else f" in cell {cell}")
@@ -97,7 +97,7 @@ class _Page:
                 end = label.end - 1 if label.end else len(line.rstrip())
                 first, width = row.extent(label.start - 1, end)
                 mark = self._paint(("^" if label.primary else "-") * width, style if label.primary else _SECOND)
-                text = self._paint(_printable(label.text), _SECOND)
+                text = self._paint(one_line(label.text), _SECOND)
                 yield f"{self._margin(gutter, '|')} {' ' * first}{mark} {text}"
 
     def _help(self, fix: Fix, changes: list[tuple[int, str, str]], gutter: int, where: str) -> Iterator[str]:
@@ -107,7 +107,7 @@ class _Page:
             Applicability.DISPLAY: " (by hand)",
         }[fix.applicability]
         yield self._margin(gutter, "|")
-        yield f"{self._margin(gutter, '=')} {self._paint('help', _BOLD)}: {_printable(fix.title)}{where}{safety}"
+        yield f"{self._margin(gutter, '=')} {self._paint('help', _BOLD)}: {one_line(fix.title)}{where}{safety}"
         before = 0
         for number, sign, line in changes[:_LONGEST_DIFF]:
             if before and number > before + 1:
@@ -156,8 +156,3 @@ def _neighbours(fix: Fix) -> Iterator[list[Edit]]:
         group.append(edit)
     if group:
         yield group
-
-
-def _printable(text: str) -> str:
-    """Return a text for one line of a terminal, whatever is in it."""
-    return "".join(character if character.isprintable() else "\ufffd" for character in text)
