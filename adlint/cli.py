@@ -46,12 +46,21 @@ def main() -> NoReturn:
     except (click.Abort, KeyboardInterrupt):
         status = 130
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _fall_silent()
         status = 1
+    except OSError as error:
+        _fall_silent()
+        _say(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror))
+        status = 2
     except Exception as error:
         _say(f"internal error: {type(error).__name__}: {error}")
         status = 2
     sys.exit(status)
+
+
+def _fall_silent() -> None:
+    """Send nowhere what is still to be printed, so that the end of the process does not try again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def application() -> click.Group:
@@ -266,7 +275,9 @@ def _split(values: Iterable[str]) -> tuple[str, ...]:
 
 
 def _say(text: str, kind: str = "error") -> None:
-    print(f"adlint: {kind}: {text}", file=sys.stderr)
+    from adlint.diagnostics import one_line
+
+    print(f"adlint: {kind}: {one_line(text)}", file=sys.stderr)
 
 
 def rule(name: str) -> int:

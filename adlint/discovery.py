@@ -8,13 +8,15 @@ opens no source file, prints nothing.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adlint.config import Finder, Settings
+from adlint.config import Finder, Settings, is_pattern
+from adlint.files import read_regular
 from adlint.source import NOTEBOOKS
 
 if TYPE_CHECKING:
@@ -100,13 +102,16 @@ class _Ignores:
 
     def _with(self, folder: str, file: str) -> _Ignores:
         try:
-            with open(file, encoding="utf-8", errors="replace") as lines:
-                patterns = lines.read().splitlines()
+            patterns = read_regular(file).decode("utf-8", "replace").splitlines()
         except OSError:
             return self
         from pathspec import GitIgnoreSpec
 
-        return _Ignores((*self.specs, (folder, GitIgnoreSpec.from_lines(patterns))))
+        try:
+            spec = GitIgnoreSpec.from_lines(patterns)
+        except (ValueError, re.error):  # git passes over what is no pattern
+            spec = GitIgnoreSpec.from_lines(filter(is_pattern, patterns))
+        return _Ignores((*self.specs, (folder, spec)))
 
     @classmethod
     def above(cls, folder: str) -> _Ignores:

@@ -19,6 +19,7 @@ from hashlib import blake2b
 
 from adlint import program as p
 from adlint.catalog import Profile
+from adlint.files import read_regular
 from adlint.mentions import WORD, Mentions
 from adlint.outline import CannotRead, outline
 from adlint.source import Source, Unreadable
@@ -129,8 +130,7 @@ class Project:
 
     def _read(self, path: str) -> bytes:
         try:
-            with open(path, "rb") as stream:
-                data = stream.read()
+            data = read_regular(path)
             self._digests[path] = blake2b(data, digest_size=16).hexdigest()
         except OSError:
             data = b""
@@ -176,7 +176,7 @@ class Project:
         if folder not in self._listed:
             try:
                 with os.scandir(folder) as entries:
-                    self._listed[folder] = {entry.name: entry.is_dir() for entry in entries}
+                    self._listed[folder] = {entry.name: _is_folder(entry) for entry in entries}
             except OSError:
                 self._listed[folder] = {}
         return self._listed[folder]
@@ -238,6 +238,13 @@ def holds(project: Project, uses: Uses) -> bool:
     if any(project.digest(path) != digest for path, digest in uses.read.items()):
         return False
     return all(project.callers(*function) == callers for function, callers in uses.called.items())
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads in a circle
+        return False
 
 
 def _package(path: str) -> str | None:

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
+from adlint.files import read_regular
+
 CALL = re.compile(rb"(?<!def )\b([A-Za-z_]\w*)[ \t]*\(")
 IMPORT = re.compile(rb"(?:^[ \t]*\"?|\\n)[ \t]*(?:from|import)[ \t]+([^\n#\\]+)", re.MULTILINE)
 WORD = re.compile(rb"[A-Za-z_]\w*")
@@ -31,8 +33,7 @@ class Mentions:
 
     def _add(self, path: str) -> None:
         try:
-            with open(path, "rb") as stream:
-                data = stream.read()
+            data = read_regular(path)
         except OSError:
             return
         for name in set(CALL.findall(data)):

@@ -10,6 +10,7 @@ import gc
 import os
 import re
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from typing import TypeVar
 from adlint import fixes, linter
 from adlint.cache import Cache
 from adlint.config import Settings
-from adlint.diagnostics import Diagnostic
+from adlint.diagnostics import Diagnostic, one_line
 from adlint.discovery import File, Findings
 from adlint.files import write_atomically
 from adlint.follow import Follower, Project, Uses, holds
@@ -45,6 +46,8 @@ class Fixed:
         from difflib import unified_diff
 
         name = self.source.filename
+        if not name.isprintable():
+            name = f'"{one_line(name)}"'
         old, new = (_lines(source.content) for source in (self.source, self.source.with_text(self.text)))
         shown = unified_diff(old, new, name, name)
         return "".join(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in shown)
@@ -147,10 +150,7 @@ def write(fixed: Fixed) -> None:
         data = fixed.source.with_text(fixed.text).encode()
     except UnicodeEncodeError as error:
         raise OSError(None, f"the fix has characters that {error.encoding} lacks", path) from None
-    with open(path, "rb") as stream:
-        if stream.read() != fixed.source.encode():
-            raise OSError(None, "the file has changed meanwhile", path)
-    write_atomically(path, data)
+    write_atomically(path, data, old=fixed.source.encode())
 
 
 def _lint(task: _Task) -> tuple[list[Diagnostic], Uses]:
@@ -220,9 +220,19 @@ _done = 0
 
 
 def _start() -> None:
-    """Begin a worker: what is loaded stays, and nobody looks for cycles meanwhile."""
+    """Begin a worker: what is loaded stays, nobody looks for cycles meanwhile, a killed parent is its end."""
     gc.freeze()
     gc.disable()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    from multiprocessing import parent_process
+    from multiprocessing.connection import wait
+
+    if parent := parent_process():
+        wait([parent.sentinel])
+        os._exit(1)
 
 
 def _work(function: Callable[[_Task], T], task: _Task) -> T:
