@@ -25,11 +25,12 @@ from adlint.diagnostics import Certainty, Diagnostic, Position, Span
 from adlint.source import Source
 
 if TYPE_CHECKING:
+    from adlint.program import Function, Program
     from adlint.tape.resolver import Resolver
 
 ROUNDS = 10
 TOP = Position(1, 1)
-UNREADABLE, FAILED = "unreadable-source", "internal-error"
+UNREADABLE, FAILED, PARTLY = "unreadable-source", "internal-error", "partly-analysed"
 WALKS, EVALUATES, CLEARS, TRAINS = ("backward", "grad"), ("eval",), ("clear",), ("train",)
 
 
@@ -221,14 +222,32 @@ def _analyse(source: Source, profile: Profile, resolver: Resolver | None) -> lis
 
     def analyse() -> list[Diagnostic]:
         program = lower(source.text, source.filename)
-        found = check(run(program, profile, resolver or NOTHING), program, source, load(), profile)
+        facts = run(program, profile, resolver or NOTHING)
+        found = check(facts, program, source, load(), profile)
         found = judged(found, program, source, profile, resolver or NOTHING)
+        if facts.left_out:
+            found = sorted([*found, _partly(facts.left_out, program)], key=_order)
         return [replace(d, fix=None) if d.fix and not source.admits(d.fix.edits) else d for d in found]
 
     try:
         return in_deep_stack(analyse)
     except CannotRead as error:
         return [unreadable(source.filename, error.message, Position(error.line, error.column))]
+
+
+def _partly(functions: Iterable[Function], program: Program) -> Diagnostic:
+    """Return the finding that says which functions are not analysed."""
+    rule = load().rules[PARTLY]
+    ordered = sorted(functions, key=lambda function: program.span(function).start)
+    return Diagnostic(
+        code=rule.id,
+        name=rule.name,
+        message=rule.message.format(count=len(ordered), first=ordered[0].name),
+        severity=rule.severity,
+        certainty=Certainty.DEFINITE,
+        filename=program.filename,
+        span=program.span(ordered[0]),
+    )
 
 
 def _syntax_error(source: Source) -> Diagnostic | None:

@@ -71,6 +71,8 @@ class Facts:
     """The backwards that went through at least once."""
     others: tuple[p.Program, ...] = ()
     """The other programs that were entered: events may lie in them."""
+    left_out: list[p.Function] = field(default_factory=list)
+    """The functions that nobody calls and that were not run, because the file's budget was used up."""
 
     def loop_between(self, first: Event, second: Event) -> p.Node | None:
         """Return the loop that turned between two events, if one did."""

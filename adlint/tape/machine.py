@@ -23,8 +23,10 @@ from adlint.tape.values import Closure, Key, Linear, Object, Ref, Unknown, Value
 N = TypeVar("N", bound=p.Node)
 T = TypeVar("T")
 
-FUEL = 40_000
+FUEL, IN_FILE = 40_000, 2_000_000
 A_NODE = 4
+A_STEP = 100
+"""How many entries of a store, kept for later, cost a step."""
 ROOM = 4
 WAYS = 24
 DEPTH = 24
@@ -106,6 +108,8 @@ class Machine:
     facts: Facts = field(default_factory=Facts)
     nodes: dict[int, Node] = field(default_factory=dict)
     fuel: int = FUEL
+    granted: int = FUEL
+    spent: int = 0
     counter: int = 1
     trail: list[Any] = field(default_factory=list)
     position: int = 0
@@ -236,7 +240,9 @@ class Machine:
 
     def refuel(self) -> None:
         """Begin a root."""
-        self.fuel, self.complete = FUEL, True
+        self.spent += self.granted - max(self.fuel, 0)
+        self.granted = self.fuel = min(FUEL, IN_FILE - self.spent)
+        self.complete = True
         self.abroad.begin()
 
     def travel(self, node: p.Node, compute: Callable[[], list[Any]]) -> list[Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from adlint import program as p
 from adlint.catalog import Profile
 from adlint.tape import (
@@ -102,6 +104,8 @@ def _root(m: Machine, state: State, value: Value) -> None:
     if not pending:
         return
     m.refuel()
+    if _left_out(m, [v.node for v in pending]):
+        return
     made = _construct(m, state.fork(), value, thing)
     if made is None:
         return
@@ -153,6 +157,8 @@ def _call(
 ) -> None:
     """Run a function that nobody in the program calls, with arguments of which nothing is known."""
     m.refuel()
+    if _left_out(m, [node]):
+        return
     name, start = node.name, m.counter
     if owner is not None and isinstance(receiver, Ref):
         bases = [m.profile.base(b) for b in attributes.library_bases(state, receiver_class(state, receiver))]
@@ -176,6 +182,15 @@ def _call(
         if receiver is not None:
             library.escape(m, outcome.state, [receiver])
     _close(m, name, named=m.named.get(name, 0) > 0)
+
+
+def _left_out(m: Machine, nodes: Iterable[p.Node]) -> bool:
+    """Whether the file's budget is used up; functions that are not run may do what others seem to miss."""
+    if m.fuel > 0:
+        return False
+    m.ledger.blind = True
+    m.facts.left_out += [node for node in nodes if isinstance(node, p.Function)]
+    return True
 
 
 def _dropped(m: Machine, states: list[State]) -> None:

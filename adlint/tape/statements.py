@@ -22,7 +22,7 @@ from adlint.tape import (
     library,
     scopes,
 )
-from adlint.tape.machine import NESTED, ROOM, LoopRun, Machine, Stopped
+from adlint.tape.machine import A_STEP, NESTED, ROOM, LoopRun, Machine, Stopped
 from adlint.tape.state import Outcome, State, Store, join, written
 from adlint.tape.values import (
     NONE,
@@ -277,6 +277,7 @@ def _turns(
     outer, guards = state.turn, state.guards
     live, left, broken = [state], [], []
     mark = m.fresh()
+    m.burn(len(before) // A_STEP)  # what is kept until the root ends has to be paid for
     m.loops[mark] = LoopRun(statement, before, state.frame)
     if statement is not None:
         m.facts.loops[mark] = statement
