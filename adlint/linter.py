@@ -189,7 +189,7 @@ def _examine(source: Source, settings: Settings, always_parse: bool, resolver: R
     try:
         profile = relevant(source.text, settings.profiles.values())
         found = _analyse(source, profile, resolver) if profile else []
-        if not profile and always_parse and (error := _syntax_error(source)):
+        if not profile and always_parse and (error := _syntax_error(source)) and not _is_newer(source):
             found = [error]
     except Exception as error:
         found = [failed(source.filename, error)]
@@ -233,6 +233,17 @@ def _analyse(source: Source, profile: Profile, resolver: Resolver | None) -> lis
         return in_deep_stack(analyse)
     except CannotRead as error:
         return [unreadable(source.filename, error.message, Position(error.line, error.column))]
+
+
+def _is_newer(source: Source) -> bool:
+    """Whether a text that this Python does not parse is in the syntax of a later one."""
+    from adlint.lower import CannotRead, lower
+
+    try:
+        lower(source.text, source.filename)
+    except CannotRead:
+        return False
+    return True
 
 
 def _partly(functions: Iterable[Function], program: Program) -> Diagnostic:
@@ -298,7 +309,7 @@ def _try(
     """Apply some fixes and lint again; no result if one of them has to be withdrawn."""
     made = [item.fix for item in chosen if item.fix]
     mended = source.with_text(fixes.apply(source, made))
-    if mended.text == source.text or _syntax_error(mended):
+    if mended.text == source.text or (_syntax_error(mended) and not _syntax_error(source)):
         return [], None
     after = _examine(mended, settings, False, resolver)
     if after.broken:
