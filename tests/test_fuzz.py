@@ -416,7 +416,7 @@ def test_guided_by_coverage(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, str(ROOT / "tests" / "guided.py"), "-runs=150", "-seed=1", f"-artifact_prefix={tmp_path}/"],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
         capture_output=True,
         text=True,
         check=False,
