@@ -161,6 +161,7 @@ class Machine:
     readings: dict[Key, tuple[tuple[int, ...], p.Node]] = field(default_factory=dict)
     complete: bool = True
     unfinished: bool = False
+    began: int = 0
     steppings: dict[Any, Stepping] = field(default_factory=dict)
     handed: set[int] = field(default_factory=set)
     hooked: bool = False

@@ -154,9 +154,10 @@ def left(m: Machine, outcomes: Iterable[Outcome]) -> None:
 
 
 def outlives(m: Machine, state: State, start: int, receiver: Value | None) -> None:
-    """Let escape what a root leaves in names and objects that were there before it."""
+    """Let escape what a root leaves in names and objects that were there before it; what the module itself left there
+    before any root began is none of theirs."""
     if m.steppings or ("kept", 0) in state.store:
-        m.escaped.update(_held(state, start, receiver))
+        m.escaped.update(n for n in _held(state, start, receiver) if n >= m.began)
 
 
 def conclude(m: Machine) -> None:

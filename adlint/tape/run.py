@@ -38,6 +38,7 @@ def run(program: p.Program, profile: Profile, resolver: Resolver = NOTHING, focu
     here = resolver.identity(program.filename)
     m.abroad.frames[here], m.abroad.paths[0] = 0, here
     state = _module(m)
+    m.began = m.counter
     for function in _uncalled(m, state):
         _root(m, state, function)
     retention.conclude(m)
