@@ -155,7 +155,7 @@ def defining(m: Machine, state: State, scope: Scope, item: p.ContextItem, statem
     """Look at a block to be entered: one that only defines functions is left again before they run."""
     functions = [one for one in statement.body if isinstance(one, p.Function)]
     defined = [one.name for one in functions]
-    rest = [one for one in statement.body if not isinstance(one, p.Function)]
+    rest = [one for one in statement.body if not isinstance(one, (p.Function, p.Pass))]
     handed = all(
         isinstance(one, p.Return) and isinstance(one.value, p.Name) and one.value.id in defined for one in rest
     )
@@ -166,7 +166,8 @@ def defining(m: Machine, state: State, scope: Scope, item: p.ContextItem, statem
 
 def passes_on(m: Machine, body: tuple[p.Statement, ...]) -> bool:
     """Tell whether statements only give values other names, or convert them: nothing in them could be recorded."""
-    return bool(body) and all(isinstance(one, p.Assign) and _converts(m, one.value) for one in body)
+    said = [one for one in body if not isinstance(one, p.Pass)]
+    return bool(said) and all(isinstance(one, p.Assign) and _converts(m, one.value) for one in said)
 
 
 def _converts(m: Machine, e: p.Expression) -> bool:
@@ -191,8 +192,7 @@ def passed_on(m: Machine, state: State, item: p.ContextItem, body: tuple[p.State
     """Remember the values that a scope around nothing gave names to."""
     values = set()
     for statement in body:
-        assert isinstance(statement, p.Assign)
-        for target in statement.targets:
+        for target in statement.targets if isinstance(statement, p.Assign) else ():
             for part in target.elements if isinstance(target, p.Collection) else (target,):
                 if isinstance(part, p.Name):
                     values.add(expressions.lookup(m, state, part.id))
