@@ -203,11 +203,14 @@ def missing_eval_mode(context: Context, rule: Rule) -> list[Diagnostic]:
 
 
 def _place(context: Context, fact: Fact) -> p.Node:
-    """Return where to report: the forward, or, in a function that also trains, the call that evaluates with it."""
+    """Return where to report: the forward, or, in a function that also trains, the call that evaluates with it
+    and never trains."""
     event: Event = fact.event
     if not dict(fact.details).get("mixed"):
         return event.site
     for call in reversed(event.calls):
+        if call in context.facts.training:
+            break
         function = context.function(call)
         if isinstance(call, p.Call) and (function is None or not isinstance(context.statement(call), p.Return)):
             return call
