@@ -108,10 +108,12 @@ def _shape(context: Context, event: Event, loss: p.Expression | None) -> tuple[s
 def steps_within(context: Context, event: Event) -> bool:
     """Tell whether something else trains in the loop around a pass: a window of turns has its own end."""
     own = {event.site, *event.calls}
-    for place in (event.site, *event.calls):
-        loop = next((n for n in context.above(place) if isinstance(n, (p.Loop, p.Function))), None)
-        if isinstance(loop, p.Loop):
-            return any(n in context.facts.training and n not in own for n in p.walk(loop))
+    for place in (event.site, *reversed(event.calls)):
+        around = next((n for n in context.above(place) if isinstance(n, (p.Loop, p.Function))), None)
+        if around is not None and any(n in context.facts.training and n not in own for n in p.walk(around)):
+            return True
+        if isinstance(around, p.Loop):
+            return False
     return False
 
 
