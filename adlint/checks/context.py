@@ -243,6 +243,11 @@ def differentiates(context: Context, node: p.Node) -> bool:
     return trains(context, node) or bool(GRADIENTS & called_names((node,)))
 
 
+def always(node: p.Node) -> bool:
+    """Tell whether a condition is a constant that is true, and so none."""
+    return isinstance(node, p.Branch) and isinstance(node.test, p.Constant) and bool(node.test.value)
+
+
 def called_names(statements: tuple[p.Node, ...]) -> set[str]:
     """Return the names of methods and attributes used in statements."""
     return {n.attr for n in p.walk_all(statements) if isinstance(n, p.Attribute)}
@@ -255,6 +260,7 @@ __all__ = [
     "Edit",
     "Event",
     "Fix",
+    "always",
     "binds",
     "called_names",
     "differentiates",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from adlint import program as p
 from adlint.catalog import Rule
-from adlint.checks.context import Applicability, CannotRewrite, Context, Edit, Event, Fix, given
+from adlint.checks.context import Applicability, CannotRewrite, Context, Edit, Event, Fix, always, given
 
 READS = frozenset({"item", "detach", "data", "cpu", "numpy", "tolist", "clone"})
 COUNTS = frozenset({"len", "numel", "size", "shape", "sum", "any", "count_nonzero", "nelement"})
@@ -41,7 +41,7 @@ def for_lack_of_data(context: Context, literal: p.Node) -> bool:
             return False
         if isinstance(node, p.Conditional) and child is not node.test:
             return _empty(context, node.test, child is node.then)
-        if isinstance(node, p.Branch) and child is not node.test:
+        if isinstance(node, p.Branch) and child is not node.test and not always(node):
             return _empty(context, node.test, child in node.then)
         if isinstance(node, p.Return):
             before = context.block(node)

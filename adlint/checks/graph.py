@@ -14,6 +14,7 @@ from adlint.checks.context import (
     Edit,
     Event,
     Fix,
+    always,
     called_names,
     is_test,
     short,
@@ -145,7 +146,7 @@ def _conditional(context: Context, statement: p.Statement) -> bool:
     for node in context.above(statement):
         if isinstance(node, (p.Loop, p.Function)):
             return False
-        if isinstance(node, (p.Branch, p.Try, p.Match)):
+        if isinstance(node, (p.Branch, p.Try, p.Match)) and not always(node):
             return True
     return False
 
@@ -158,7 +159,8 @@ def _switched(context: Context, statement: p.Statement, name: str) -> bool:
         parent = context.parents.get(node)
         if isinstance(parent, p.Attribute) and context.profile.method("tensor", parent.attr) != "backward":
             continue
-        around = [n for n in context.above(node) if isinstance(n, (p.Branch, p.Conditional, p.Function, p.Boolean))]
+        kinds = (p.Branch, p.Conditional, p.Function, p.Boolean)
+        around = [n for n in context.above(node) if isinstance(n, kinds) and not always(n)]
         if around and not isinstance(around[0], p.Function) and not isinstance(context.statement(node), p.Evaluate):
             return True
         if around and isinstance(around[0], p.Branch) and isinstance(parent, p.Attribute):

@@ -162,7 +162,7 @@ def runs(context: Context, sites: list[p.Node]) -> Iterator[tuple[p.Node, tuple[
     """Group updates: yield the first of those that stand together, and the statements that one scope has to hold."""
     found = {_whole(context, site, sites): site for site in reversed(sites)}
     done: set[p.Statement] = set()
-    ordered = sorted(found, key=lambda s: context.line(s))
+    ordered = sorted(found, key=context.program.span)
     for statement in ordered:
         if statement in done:
             continue
@@ -189,7 +189,9 @@ def _whole(context: Context, site: p.Node, sites: list[p.Node]) -> p.Statement:
 
 
 def _bookkeeping(statement: p.Statement) -> bool:
-    """Tell whether a statement only clears gradients."""
+    """Tell whether a statement only clears gradients, or does nothing."""
+    if isinstance(statement, p.Pass):
+        return True
     if isinstance(statement, p.Assign):
         return all(isinstance(t, p.Attribute) and t.attr == "grad" for t in statement.targets)
     value = statement.value if isinstance(statement, p.Evaluate) else None
