@@ -2,20 +2,20 @@
 
     PYTHONPATH=tests python -m differential.campaign 20000 --jobs 2 > benchmarks/agreement.json
 
-Every process draws programs of its own, from its own seed, until all of them together have the number asked for. What
-disagrees is written to standard error, the shortest programs first.
+Programs are drawn in batches, each from a seed of its own; one that was drawn before is not counted again. Standard
+error says how far it is, and at the end what disagrees, the shortest programs first.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import itertools
 import json
 import re
 import subprocess
 import sys
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, deque
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -25,7 +25,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from differential.agreement import COVERED_BY, Agreement, agree
 from differential.programs import programs
 
-BATCH = 500
+BATCH = 200
 SHOWN = 20
 
 
@@ -57,13 +57,6 @@ class Tally:
         if found.unconfirmed or found.faults or unexplained:
             self.disagreeing.append((text, found))
 
-    def join(self, other: Tally) -> None:
-        """Count what another tally has counted as well."""
-        self.programs += other.programs
-        for name in ("confirmed", "unconfirmed", "unjudged", "reported", "missed", "mended", "faults"):
-            getattr(self, name).update(getattr(other, name))
-        self.disagreeing += other.disagreeing
-
 
 def reason(text: str, kind: str, lines: tuple[int, ...]) -> str:
     """Return why what went wrong on some lines is not reported; empty if no known limit explains it."""
@@ -77,44 +70,45 @@ def reason(text: str, kind: str, lines: tuple[int, ...]) -> str:
     return ""
 
 
-def batches(start: int, count: int) -> Iterator[list[str]]:
-    """Yield batches of programs that were not drawn before, until there are enough."""
-    seen: set[bytes] = set()
-    number = start
-    while len(seen) < count:
-        texts: list[str] = []
-
-        @seed(number)
-        @settings(
-            max_examples=BATCH,
-            deadline=None,
-            database=None,
-            suppress_health_check=list(HealthCheck),
-            phases=[Phase.generate],
-        )
-        @given(programs())
-        def draw(text: str) -> None:
-            digest = sha256(text.encode()).digest()
-            if digest not in seen:
-                seen.add(digest)
-                texts.append(text)  # noqa: B023  # drawn before the loop goes on
-
-        draw()
-        number += 1
-        yield texts
-
-
-def campaign(start: int, count: int) -> Tally:
-    """Run a number of programs in this process."""
+def batch(number: int) -> list[tuple[bytes, str, Agreement]]:
+    """Draw programs from a seed, and lint, run and mend each of them once."""
     import torch
 
     torch.set_num_threads(1)
     gc.freeze()
     gc.set_threshold(200_000, 20, 100)
-    tally = Tally()
-    for texts in batches(start, count):
-        for text in texts[: count - tally.programs]:
-            tally.add(text, agree(text))
+    texts: dict[bytes, str] = {}
+
+    @seed(number)
+    @settings(
+        max_examples=BATCH,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate],
+    )
+    @given(programs())
+    def draw(text: str) -> None:
+        texts.setdefault(sha256(text.encode()).digest(), text)
+
+    draw()
+    return [(digest, text, agree(text)) for digest, text in texts.items()]
+
+
+def campaign(start: int, count: int, jobs: int) -> Tally:
+    """Run a number of programs, no two alike, and tell how far it is."""
+    tally, seen = Tally(), set[bytes]()
+    with ProcessPoolExecutor(jobs) as pool:
+        waiting = deque(pool.submit(batch, start + number) for number in range(2 * jobs))
+        numbers = itertools.count(start + 2 * jobs)
+        while tally.programs < count:
+            for digest, text, found in waiting.popleft().result():
+                if digest not in seen and tally.programs < count:
+                    seen.add(digest)
+                    tally.add(text, found)
+            print(f"{tally.programs} programs, {len(tally.disagreeing)} that disagree", file=sys.stderr, flush=True)
+            waiting.append(pool.submit(batch, next(numbers)))
+        pool.shutdown(cancel_futures=True)
     return tally
 
 
@@ -125,12 +119,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    share = -(-options.programs // options.jobs)
-    starts = [options.seed + number * 1_000_000 for number in range(options.jobs)]
-    total = Tally()
-    with ProcessPoolExecutor(options.jobs) as pool:
-        for tally in pool.map(campaign, starts, [share] * options.jobs):
-            total.join(tally)
+    total = campaign(options.seed, options.programs, options.jobs)
     revision = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
     counts = {
         name: dict(sorted(getattr(total, name).items()))
