@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
+import oracle
+
 from adlint.config import Settings
-from adlint.diagnostics import Certainty
+from adlint.diagnostics import Certainty, Diagnostic
 from adlint.linter import FixResult, fix, lint
 from adlint.source import Source
 from differential.monitor import Event, watch
@@ -95,7 +97,7 @@ def agree(text: str, seed: int = 0) -> Agreement:
         tuple(sorted(missed)),
         tuple(event.kind for event in wrong if _covered(event, told)),
         tuple(sorted(d.name for d in mended.applied)),
-        tuple(_faults(text, mended, choices)) if mended.applied else (),
+        tuple(_faults(text, shown, mended, choices)) if mended.applied else (),
     )
 
 
@@ -118,13 +120,13 @@ def _covered(event: Event, told: set[tuple[int, str]]) -> bool:
     return any(line in event.lines and name in COVERED_BY[event.kind] for line, name in told)
 
 
-def _faults(text: str, mended: FixResult, choices: Sequence[Sequence[bool]]) -> list[str]:
+def _faults(text: str, shown: Sequence[Diagnostic], mended: FixResult, choices: Sequence[Sequence[bool]]) -> list[str]:
     """Return what is wrong with a text that safe fixes have made."""
     source = Source("program.py", mended.text)
     found = []
     if fix(source, Settings()).text != mended.text:
         found.append("does not converge")
-    before = Counter(d.name for d in lint(Source("program.py", text)))
+    before = Counter(d.name for d in shown if d.certainty is Certainty.DEFINITE)
     after = Counter(d.name for d in lint(source))
     found += [f"adds {name}" for name in sorted(after) if after[name] > before[name]]
     names = {d.name for d in mended.applied}
@@ -140,11 +142,6 @@ def _faults(text: str, mended: FixResult, choices: Sequence[Sequence[bool]]) -> 
         clear = all(event.kind != "reapplied" for event in (*was.events, *ours.events))
         if names <= AS_MEANT and not after and not kinds and clear:
             _, meant = watch(text, one, meant=True)
-            if result is None or meant is None or _differ(result, meant):
+            if oracle.differ(result, meant, TOLERANCE):
                 found.append("another result than meant")
     return sorted(set(found))
-
-
-def _differ(ours: Sequence[float], theirs: Sequence[float]) -> bool:
-    pairs = zip(ours, theirs, strict=True)
-    return any(not abs(a - b) <= TOLERANCE * max(1.0, abs(b)) for a, b in pairs)

@@ -167,7 +167,7 @@ class Monitor:
                 self.note("unapplied", *(one.line for one in held))
 
 
-def watch(text: str, choices: Sequence[bool], *, meant: bool = False) -> tuple[Monitor, list[float] | None]:
+def watch(text: str, choices: Sequence[bool], *, meant: bool = False) -> tuple[Monitor, tuple[float, ...] | None]:
     """Run a program with its random choices made; return what was seen, and `RESULT` if it ran to its end.
 
     With `meant`, it computes what the program means where it goes wrong: every graph is kept, no version is looked at,
@@ -238,7 +238,7 @@ def watch(text: str, choices: Sequence[bool], *, meant: bool = False) -> tuple[M
             step_hook.remove()
     monitor.end()
     result = program.__dict__.get("RESULT")
-    return monitor, None if result is None else [float(value) for value in result]
+    return monitor, None if result is None else tuple(float(value) for value in result)
 
 
 def _line() -> int:
