@@ -13,6 +13,7 @@ from adlint.tape.state import State
 from adlint.tape.values import Const, Key, Linear
 
 WIDEST = 64
+FURTHEST = 2 * WIDEST
 
 
 def question(key: Key) -> tuple[Key, bool] | bool | None:
@@ -98,10 +99,15 @@ def _bounds(state: State, symbol: Key) -> tuple[int | None, int | None]:
     least: int | None = 0 if symbol[0] == "count" else None
     most: int | None = None
     other: set[int] = set()
+    rests: list[tuple[int, int, bool]] = []
     for key, arm in state.decisions.items():
-        if not isinstance(key, tuple) or len(key) != 3 or key[1] != symbol:
+        if not isinstance(key, tuple) or len(key) != 3:
             continue
-        if key[0] == "below":
+        if key[0] == "eq" and isinstance(key[1], tuple) and key[1][:2] == ("rest", symbol) and _whole(key[2]):
+            rests.append((key[1][2], key[2].value, arm))
+        elif key[1] != symbol:
+            continue
+        elif key[0] == "below":
             if arm:
                 most = key[2] - 1 if most is None else min(most, key[2] - 1)
             else:
@@ -110,8 +116,17 @@ def _bounds(state: State, symbol: Key) -> tuple[int | None, int | None]:
             if arm:
                 return key[2].value, key[2].value
             other.add(key[2].value)
-    while least in other:
-        least += 1
-    while most in other:
-        most -= 1
+
+    def possible(value: int) -> bool:
+        return value not in other and all((value % by == rest) is arm for by, rest, arm in rests)
+
+    if least is not None:
+        least = next((value for value in range(least, least + FURTHEST) if possible(value)), least)
+    if most is not None:
+        most = next((value for value in range(most, most - FURTHEST, -1) if possible(value)), most)
     return least, most
+
+
+def begun(state: State, symbol: Key) -> bool:
+    """Tell whether a path surely does not start in the first turn of the loop that counts with a symbol."""
+    return symbol[0] == "count" and answer(state, ("below", symbol, 1)) is False

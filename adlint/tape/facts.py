@@ -47,7 +47,8 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A predicate found true of an event; `causes` are the earlier events, the most telling one first."""
+    """A predicate found true of an event; `causes` are the earlier events, the most telling one first. `midway` are the
+    loops that the path enters after their first turn."""
 
     kind: str
     event: Event
@@ -56,6 +57,7 @@ class Fact:
     shared: p.Node | None = None
     owner: str = ""
     details: tuple[tuple[str, object], ...] = ()
+    midway: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True)

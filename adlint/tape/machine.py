@@ -7,7 +7,7 @@ Evaluation is written in direct style on one state. Where it has to go several w
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from adlint import program as p
@@ -97,6 +97,10 @@ class LoopRun:
         """Remember what is there when a turn begins."""
         if number:
             self.heads.setdefault(number, []).append(Store(store))
+
+    def midway(self, state: State) -> bool:
+        """Tell whether a path enters the loop after its first turn."""
+        return any(counting.begun(state, symbol) for symbol in self.counters)
 
 
 @dataclass(slots=True)
@@ -365,8 +369,15 @@ class Machine:
         first = fact.causes[0].site if fact.causes else fact.event.calls
         key = (fact.kind, fact.event.site, first, fact.details[:1])
         held = self.noted.get(key)
+        midway = frozenset(mark for mark, _ in state.turn if mark in self.loops and self.loops[mark].midway(state))
         if held is None or (fact.definite and not held.definite):
-            self.noted[key] = fact
+            self.noted[key] = replace(fact, midway=midway)
+        elif fact.definite is held.definite and not midway >= held.midway:
+            self.noted[key] = replace(held, midway=held.midway & midway)
+
+    def forget(self, mark: int) -> None:
+        """Take back what was noted on paths that enter a loop after its first turn: nothing gets that far."""
+        self.noted = {key: fact for key, fact in self.noted.items() if mark not in fact.midway}
 
     def decide(self, state: State, key: Key) -> bool:
         """Take a way on an undecided condition; the same condition goes the same way for the rest of the path."""

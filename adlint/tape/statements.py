@@ -308,6 +308,9 @@ def _turns(
         for outcome in going:
             outcome.state.guards = guards
         live = [o.state for o in join(going, newest, ROOM)]
+        if number < 2 and _stuck(run, results):
+            m.forget(mark)
+            live = [s for s in live if not run.midway(s)]
         if not live:
             break
     ended = [Outcome(s) for s in live]
@@ -317,6 +320,12 @@ def _turns(
     for outcome in done:
         outcome.state.guards = guards
     return join(done, m.counter, ROOM) + join(left, m.counter, ROOM)
+
+
+def _stuck(run: LoopRun, results: list[Outcome]) -> bool:
+    """Tell whether a loop never gets past a turn at its beginning: all paths that enter it there have raised."""
+    at_first = [o.state.crashed for o in results if not run.midway(o.state)]
+    return bool(at_first) and all(at_first)
 
 
 def _while(m: Machine, state: State, statement: p.Loop) -> list[Outcome]:

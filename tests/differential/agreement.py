@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from random import Random
 
 import oracle
@@ -17,6 +18,9 @@ from differential.monitor import Event, watch
 
 RUNS = 4
 """How often a program runs: with every choice made one way, the other way, and at random."""
+
+PATIENCE = 40
+"""How often it runs with other choices before a finding counts as not borne out."""
 
 CONFIRMED_BY = {
     "double-backward": {"freed", "repeated", "overwritten"},
@@ -75,25 +79,21 @@ def agree(text: str, seed: int = 0) -> Agreement:
     source = Source("program.py", text)
     shown = lint(source, Settings(possible=True))
     findings = sorted({(d.span.start.line, d.name) for d in shown if d.certainty is Certainty.DEFINITE})
-    choices = _choices(seed)
+    choices = list(islice(_choices(seed), RUNS))
     seen = {event for one in choices for event in _observe(text, one)}
-    confirmed, unconfirmed, unjudged = [], [], []
-    for line, name in findings:
-        kinds = CONFIRMED_BY.get(name)
-        if kinds is None:
-            unjudged.append((line, name))
-        elif any(event.kind in kinds and line in event.lines for event in seen):
-            confirmed.append((line, name))
-        else:
-            unconfirmed.append((line, name))
+    judged = {(line, name) for line, name in findings if name in CONFIRMED_BY}
+    confirmed = {one for one in judged if _borne_out(one, seen)}
+    for one in islice(_choices(seed), RUNS, PATIENCE if confirmed < judged else RUNS):
+        events = _observe(text, one)
+        confirmed |= {one for one in judged - confirmed if _borne_out(one, events)}
     told = {(d.span.start.line, d.name) for d in shown}
     wrong = {event for event in seen if event.plain and event.kind in COVERED_BY}
     missed = {(event.kind, tuple(sorted(event.lines))) for event in wrong if not _covered(event, told)}
     mended = fix(source, Settings())
     return Agreement(
-        tuple(confirmed),
-        tuple(unconfirmed),
-        tuple(unjudged),
+        tuple(sorted(confirmed)),
+        tuple(sorted(judged - confirmed)),
+        tuple(one for one in findings if one not in judged),
         tuple(sorted(missed)),
         tuple(event.kind for event in wrong if _covered(event, told)),
         tuple(sorted(d.name for d in mended.applied)),
@@ -101,9 +101,16 @@ def agree(text: str, seed: int = 0) -> Agreement:
     )
 
 
-def _choices(seed: int) -> list[list[bool]]:
+def _choices(seed: int) -> Iterator[list[bool]]:
     source = Random(seed)
-    return [[True], [False], *([source.random() < 0.5 for _ in range(64)] for _ in range(RUNS - 2))]
+    yield from ([True], [False])
+    while True:
+        yield [source.random() < 0.5 for _ in range(64)]
+
+
+def _borne_out(finding: tuple[int, str], seen: Iterable[Event]) -> bool:
+    line, name = finding
+    return any(event.kind in CONFIRMED_BY[name] and line in event.lines for event in seen)
 
 
 def _observe(text: str, choices: Sequence[bool]) -> set[Event]:
