@@ -122,7 +122,7 @@ def _consumed(m: Machine, state: State, event: Event, walk: Walk, now: int) -> b
             continue
         if not _stale_tensors(m, node, first, walk):
             continue
-        definite = recurs(first, event)
+        raises = definite = recurs(first, event)
         opposed = None if same else players.intruder(m, state, node, first, event)
         if opposed is not None:
             found, gates = opposed
@@ -143,9 +143,10 @@ def _consumed(m: Machine, state: State, event: Event, walk: Walk, now: int) -> b
                 if kind == "carried-graph":
                     continue
                 definite = False
+            raises = definite or kind in ("consumed-again", "shared-consumed")
             m.note(state, Fact(kind, event, (first,), definite, m.nodes[node].site, details=more))
-        state.crashed = state.crashed or definite
-        return definite
+        state.crashed = state.crashed or raises
+        return raises
     again = [e for n, e in freed if n in e.object]
     if again and all(m.nodes[n].saves is False for n in walk.nodes if m.nodes[n].kind != "leaf"):
         first = again[0]
@@ -167,8 +168,8 @@ def _outdated(m: Machine, state: State, event: Event, walk: Walk) -> bool:
     if kind == "carried-graph" and not (definite and dict(details).get("holders")):
         return False
     m.note(state, Fact(kind, event, (update,), definite, m.nodes[node].site, details=details))
-    state.crashed = state.crashed or definite
-    return definite
+    state.crashed = True
+    return True
 
 
 def _counted_again(m: Machine, state: State, event: Event, walk: Walk) -> None:
