@@ -181,13 +181,16 @@ def _weight(cause: Node) -> int:
 
 
 def passes_over(m: Machine, state: State, roots: tuple[int, ...], event: Event) -> bool:
-    """Note a backward from values that were cut off from every parameter; tell whether it is one."""
-    cause: Node | None = None
-    for root in roots:
-        sure, found = graphless(m, state, root)
-        if not sure:
-            return False
-        cause = cause or found
+    """Note a backward from values that were cut off from every parameter, or of which one is and does not require grad;
+    tell whether it is one."""
+    asked = [(root, *graphless(m, state, root)) for root in roots]
+    dead = tuple(root for root, sure, _ in asked if sure)
+    if not dead:
+        return False
+    whole, roots = len(dead) == len(roots), dead
+    cause = next((found for _, sure, found in asked if sure and found is not None), None)
+    if not whole and (cause is None or any(m.nodes[n].cut for n in _leaves(m, roots))):
+        return False
     if cause is None:
         return _bare_number(m, state, roots, event)
     if cause.scope is None and cause.cut in ("off", "inference"):

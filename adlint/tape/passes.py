@@ -73,7 +73,8 @@ def backward(
         slot = state.slot(one)
         if slot.status == "clean" and slot.before is not None:
             m.passed.add((f"slot {one}", slot.before.site, site, apart(slot.before.turn, event.turn)))
-        if slot.status in ("filled", "stale") and slot.fills and (level := apart(slot.fills[-1].turn, event.turn)) is not None:
+        level = apart(slot.fills[-1].turn, event.turn) if slot.status in ("filled", "stale") and slot.fills else None
+        if level is not None:
             m.ledger.waiting.add((site, level))
         updates.filled(m, state, one, slot, event)
         clips.filled(m, state, one, slot, event)
