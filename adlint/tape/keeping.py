@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from adlint import program as p
-from adlint.tape import attributes, cuts, expressions, library
+from adlint.tape import attributes, cuts, expressions, library, retention
 from adlint.tape.facts import Event, Fact, apart
 from adlint.tape.graph import ancestors
-from adlint.tape.machine import Machine
+from adlint.tape.machine import LoopRun, Machine
 from adlint.tape.state import State
 from adlint.tape.values import Instance, Module, Optimizer, Sequence, Table, Tensor, Tuple, Unknown, Value, key_of
 
@@ -199,9 +199,20 @@ def _note(
         if found and not found[0].star:
             place, wrapped = call, found[0].value
             break
+    for mark, _ in state.turn:
+        if (run := m.loops.get(mark)) is not None:
+            run.keeps.add(node)
+        else:
+            m.lasting.add(node)  # the list of a comprehension is there when all of it is
     event = m.event(state, "keep", place, wrapped, object=kept)
     details = (("place", _place(state, site)), ("slot", slot))
     m.note(state, Fact("kept-graph", event, (freed,), True, details=details))
+
+
+def turned(m: Machine, run: LoopRun, states: Iterable[State]) -> None:
+    """Look which values are still there when a turn ends: only those are kept."""
+    for state in states if run.keeps else ():
+        m.lasting |= run.keeps & retention.behind(m, retention.held(state, m.counter))
 
 
 def rewalked(m: Machine, state: State, nodes: Iterable[int]) -> None:
@@ -210,7 +221,8 @@ def rewalked(m: Machine, state: State, nodes: Iterable[int]) -> None:
 
 
 def of_use(m: Machine, fact: Fact) -> bool:
-    """Tell whether what was kept is backpropagated after all, or is made anew on other paths of the same turn."""
+    """Tell whether what was kept is backpropagated after all, is made anew on other paths of the same turn, or is gone
+    when the turn ends."""
     if fact.kind != "kept-graph":
         return False
     details = dict(fact.details)
@@ -220,5 +232,7 @@ def of_use(m: Machine, fact: Fact) -> bool:
     if slot is not None and (slot in m.indexed or (m.detached | m.escaped).intersection(fact.event.object)):
         return True
     kept = fact.event.object
+    if fact.causes and not m.lasting.intersection(kept):
+        return True
     single = len(kept) == 1
     return any(n in m.rewalked or (single and n in m.walked) for n in kept)

@@ -84,7 +84,7 @@ class Entry:
 @dataclass(slots=True)
 class LoopRun:
     """One run of a loop, None for one that a framework makes: what was there when it began and when a later turn began,
-    what it loops over, and the symbols of its counters."""
+    what it loops over, the symbols of its counters, and values that may be kept from turn to turn."""
 
     statement: p.Loop | None
     start: dict[Any, Any]
@@ -92,6 +92,7 @@ class LoopRun:
     heads: dict[int, list[Store]] = field(default_factory=dict)
     elements: set[int] = field(default_factory=set)
     counters: set[Key] = field(default_factory=set)
+    keeps: set[int] = field(default_factory=set)
 
     def begin(self, number: int, store: Store) -> None:
         """Remember what is there when a turn begins."""
@@ -158,6 +159,8 @@ class Machine:
     """The nodes whose values went on without their graph, or may have, in code that nobody can see."""
     brought: dict[p.Argument, frozenset[int]] = field(default_factory=dict)
     rewalked: set[int] = field(default_factory=set)
+    lasting: set[int] = field(default_factory=set)
+    """Values that are there at the end of a turn of the loop that may keep them."""
     terms: dict[int, tuple[Event, Node]] = field(default_factory=dict)
     sound: set[p.Node] = field(default_factory=set)
     unconditional: set[int] = field(default_factory=set)

@@ -29,9 +29,9 @@ def keep(m: Machine, state: State, event: Event, walk: Walk) -> None:
     )
     uses = m.uses.setdefault(event.site, set())
     m.keeping.add(event.site)
-    for earlier, held in m.kept.items():
-        again = earlier.site is event.site and earlier.turn != event.turn and _here(state, earlier, held)
-        if again and held & behind(m, _held(state)):
+    for earlier, kept in m.kept.items():
+        again = earlier.site is event.site and earlier.turn != event.turn and _here(state, earlier, kept)
+        if again and kept & behind(m, held(state)):
             uses.add(HELD)
     m.kept[event] = nodes
     state.store[("kept", 0)] = True
@@ -157,7 +157,7 @@ def outlives(m: Machine, state: State, start: int, receiver: Value | None) -> No
     """Let escape what a root leaves in names and objects that were there before it; what the module itself left there
     before any root began is none of theirs."""
     if m.steppings or ("kept", 0) in state.store:
-        m.escaped.update(n for n in _held(state, start, receiver) if n >= m.began)
+        m.escaped.update(n for n in held(state, start, receiver) if n >= m.began)
 
 
 def conclude(m: Machine) -> None:
@@ -174,8 +174,8 @@ def conclude(m: Machine) -> None:
             m.uses[event.site].add(HELD)
             gone.add(event.site)
         repeated = bool(event.turn or event.calls)
-        held, known = vain.get(event.site, (event, True))
-        vain[event.site] = (held, known and repeated and _known(m, nodes))
+        first, known = vain.get(event.site, (event, True))
+        vain[event.site] = (first, known and repeated and _known(m, nodes))
     for event, known in vain.values():
         if not m.uses[event.site]:
             m.note(State(), Fact("kept-in-vain", event, (), known))
@@ -220,7 +220,7 @@ def behind(m: Machine, nodes: Iterable[int]) -> set[int]:
     return seen
 
 
-def _held(state: State, start: int | None = None, receiver: Value | None = None) -> set[int]:
+def held(state: State, start: int | None = None, receiver: Value | None = None) -> set[int]:
     """Return the nodes of tensors that objects and containers hold, as far as names reach them; with `start`, also of
     those that names reach themselves, in what is older."""
     found: set[int] = set()
@@ -255,4 +255,4 @@ def _held(state: State, start: int | None = None, receiver: Value | None = None)
     return found
 
 
-__all__ = ["applied", "behind", "conclude", "handed", "keep", "left", "outlives", "touched", "walked", "wiped"]
+__all__ = ["applied", "behind", "conclude", "handed", "held", "keep", "left", "outlives", "touched", "walked", "wiped"]

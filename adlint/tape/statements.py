@@ -302,6 +302,7 @@ def _turns(
                     results += body(begun.state)
                 else:
                     results.append(begun)
+        keeping.turned(m, run, [o.state for o in results])
         left += [o for o in results if o.kind in ("return", "raise")]
         broken += [o for o in results if o.kind == "break"]
         going = [Outcome(o.state) for o in results if o.kind in ("next", "continue")]

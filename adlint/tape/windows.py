@@ -38,6 +38,8 @@ def measured(
 
 def applied(m: Machine, state: State, one: int, slot: Slot, step: Event) -> None:
     """Note a step that waits for a count and applies the sum of means."""
+    if slot.status != "filled":
+        return
     first, last = slot.fills[0], slot.fills[-1]
     thing = state.object(step.object) if isinstance(step.object, Ref) else None
     if first.site is not last.site or len({event.site for event in slot.fills}) > 1 or slot.read or slot.given:

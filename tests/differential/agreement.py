@@ -39,6 +39,8 @@ CONFIRMED_BY = {
     "non-scalar-backward": {"non-scalar"},
     "eval-without-no-grad": {"unwalked"},
     "dropped-loss": {"unwalked"},
+    "accumulated-graph": {"grows"},
+    "unscaled-accumulation": {"summed"},
     "undetached-adversary": {"freed", "repeated", "overwritten"},
 }
 """The rules that are judged, and the events that make a finding of theirs true."""
@@ -134,7 +136,8 @@ def _faults(text: str, shown: Sequence[Diagnostic], mended: FixResult, choices: 
     if fix(source, Settings()).text != mended.text:
         found.append("does not converge")
     before = Counter(d.name for d in shown if d.certainty is Certainty.DEFINITE)
-    after = Counter(d.name for d in lint(source))
+    left = lint(source)
+    after, told = Counter(d.name for d in left), {(d.span.start.line, d.name) for d in left}
     found += [f"adds {name}" for name in sorted(after) if after[name] > before[name]]
     names = {d.name for d in mended.applied}
     for one in choices:
@@ -143,7 +146,7 @@ def _faults(text: str, shown: Sequence[Diagnostic], mended: FixResult, choices: 
             found.append(f"raises {ours.error}")
             continue
         was, _ = watch(text, one)
-        kinds = {event.kind for event in ours.events if event.kind in COVERED_BY}
+        kinds = {event.kind for event in ours.events if event.kind in COVERED_BY and not _covered(event, told)}
         if was.plain:
             found += [f"brings {kind}" for kind in sorted(kinds - {event.kind for event in was.events})]
         clear = all(event.kind != "reapplied" for event in (*was.events, *ours.events))

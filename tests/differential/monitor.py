@@ -6,8 +6,10 @@ were, so that what follows it can be seen as well; what a plain run shows is all
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
+import itertools
 import random
 import sys
 import types
@@ -113,15 +115,20 @@ class Monitor:
         """Look at what an optimizer applies."""
         self.steps += 1
         stale: set[int] = set()
+        summed: set[int] = set()
         fresh = False
         for leaf in _owned(optimizer):
-            for deposit in self._slots.get(leaf, ()) if leaf.grad is not None else ():
-                if deposit.stale and not deposit.applied:
-                    stale.add(deposit.line)
-                fresh = fresh or not deposit.applied
+            added = [one for one in self._slots.get(leaf, ()) if leaf.grad is not None]
+            new = [one.line for one in added if not one.applied]
+            summed |= {line for line in new if new.count(line) > 1}
+            stale |= {one.line for one in added if one.stale and not one.applied}
+            fresh = fresh or bool(new)
+            for deposit in added:
                 deposit.applied = True
         if stale:
             self.note("accumulated", *stale, _line())
+        if summed:
+            self.note("summed", *summed, _line())
         held = [one for leaf in _owned(optimizer) if leaf.grad is not None for one in self._slots.get(leaf, ())]
         if held and not fresh:
             self.note("reapplied", _line())
@@ -159,8 +166,15 @@ class Monitor:
         for line, node in self._made:
             if node not in walked:
                 self.note("unwalked", line)
-        for line, results in self._results:
-            if not results.read:
+        sizes: dict[tuple[int, int], list[int]] = {}
+        for line, results in itertools.groupby(self._made, key=lambda made: made[0]):
+            for number, (_, node) in enumerate(results):
+                sizes.setdefault((line, number), []).append(len(_behind(node)))
+        for (line, _), grown in sizes.items():
+            if len(grown) > 1 and all(one < other for one, other in itertools.pairwise(grown[-3:])):
+                self.note("grows", line)
+        for line, given in self._results:
+            if not given.read:
                 self.note("discarded", line)
         for held in self._slots.values():
             if held and not any(one.applied for one in held):
@@ -217,6 +231,7 @@ def watch(text: str, choices: Sequence[bool], *, meant: bool = False) -> tuple[M
 
     drawn = cycle(choices)
     program = types.ModuleType("program")
+    program.__dict__[_LIST] = lambda: _Kept(monitor)
     hooks: Any = torch.autograd.graph.saved_tensors_hooks(lambda one: one, lambda one: one)
     with (
         mock.patch.object(torch.autograd, "backward", on_backward),
@@ -231,7 +246,7 @@ def watch(text: str, choices: Sequence[bool], *, meant: bool = False) -> tuple[M
     ):
         warnings.simplefilter("ignore")
         try:
-            exec(compile(text, PROGRAM, "exec"), program.__dict__)
+            exec(compile(_Lists().visit(ast.parse(text)), PROGRAM, "exec"), program.__dict__)
         except Exception as problem:
             monitor.error = f"{type(problem).__name__}: {problem}"
         finally:
@@ -251,13 +266,7 @@ def _line() -> int:
 
 def _nodes(roots: Sequence[Any], inputs: Sequence[Any] | None) -> set[Any]:
     """Return the steps that a backward runs: all behind the roots, or those of them that lead to the inputs."""
-    before: dict[Any, list[Any]] = {}
-    pending = [root.grad_fn for root in roots]
-    while pending:
-        node = pending.pop()
-        if node is not None and node not in before:
-            before[node] = [one for one, _ in node.next_functions if one is not None]
-            pending += before[node]
+    before = _behind(*(root.grad_fn for root in roots))
     if inputs is None:
         return set(before)
     ends = {id(one) for one in inputs}
@@ -265,6 +274,44 @@ def _nodes(roots: Sequence[Any], inputs: Sequence[Any] | None) -> set[Any]:
     while more := {node for node, behind in before.items() if node not in run and not run.isdisjoint(behind)}:
         run |= more
     return run
+
+
+def _behind(*nodes: Any) -> dict[Any, list[Any]]:
+    """Return the steps of a graph, each with those that come after it in a backward."""
+    before: dict[Any, list[Any]] = {}
+    pending = list(nodes)
+    while pending:
+        node = pending.pop()
+        if node is not None and node not in before:
+            before[node] = [one for one, _ in node.next_functions if one is not None]
+            pending += before[node]
+    return before
+
+
+_LIST = "__list__"
+
+
+class _Lists(ast.NodeTransformer):
+    """Makes every empty list of a program one that knows what it keeps."""
+
+    def visit_List(self, node: ast.List) -> ast.expr:
+        if node.elts:
+            return node
+        name = ast.copy_location(ast.Name(_LIST, ast.Load()), node)
+        return ast.copy_location(ast.Call(name, [], []), node)
+
+
+class _Kept(list[Any]):
+    """A list that notes when it keeps a graph beside others."""
+
+    def __init__(self, monitor: Monitor) -> None:
+        self.monitor = monitor
+
+    def append(self, value: Any) -> None:
+        """Keep a value."""
+        super().append(value)
+        if len([one for one in self if getattr(one, "grad_fn", None) is not None]) > 1:
+            self.monitor.note("grows", _line())
 
 
 class _Results(tuple[Any, ...]):
