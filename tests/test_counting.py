@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adlint.tape.counting import answer, begun, question
@@ -54,6 +54,7 @@ def say(state: State, one: Asked) -> bool | None:
     return None if known is None else known is found[1]
 
 
+@settings(deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 40), st.lists(asked, min_size=1, max_size=8))
 def test_answers(symbol: int, questions: list[Asked]) -> None:
     """No answer contradicts the number that the decisions were made for."""
