@@ -197,7 +197,7 @@ def passes_over(m: Machine, state: State, roots: tuple[int, ...], event: Event) 
         return False
     leaves = frozenset(_leaves(m, roots))
     leaf = any(m.nodes[n].cut and not state.frozen(n) for n in leaves)
-    if leaf and not (m.owned or m.opaque_owner):
+    if leaf and (event.kind == "grad" or not (m.owned or m.opaque_owner)):
         return False
     first = _deepest(m, state, cause) if leaf else cause
     where: object = first.site

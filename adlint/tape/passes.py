@@ -25,7 +25,7 @@ def backward(
     whole: bool = True,
 ) -> None:
     """Walk the graph from the roots as one pass: look for freed ancestors, then free them and fill the slots."""
-    if roots and kind == "backward":
+    if roots:
         start = m.event(state, kind, site, subject, root=roots[0], object=roots)
         if cuts.passes_over(m, state, roots, start):
             trains(m, state, site)

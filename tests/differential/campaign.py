@@ -64,6 +64,8 @@ def reason(text: str, kind: str, lines: tuple[int, ...]) -> str:
     here = [rows[line - 1] for line in lines]
     if any(re.search(r"retain_graph=(?!True)", row) for row in here):
         return "whether the graph is kept is decided by a value"
+    if kind == "no-graph":
+        return "a loss of data alone, which never had a graph"
     around = [row.strip() for row in rows if row.strip().startswith(("if ", "else"))]
     if kind == "accumulated" and around:
         return "a clear, step or backward under a condition of its own"
