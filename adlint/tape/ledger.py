@@ -20,8 +20,8 @@ class Ledger:
     for. `handed`: leaves that unknown code may step; `blind` if it may step any. `useful`: clips that saw gradients not
     applied yet. `built`: the optimizer of a leaf and where it was built; `replaced`: leaves that took the place of
     such a leaf later. `filled`: the first backward of a place into a leaf, and how its optimizer is written there;
-    `ever`: leaves that some backward has filled. `waiting`: backwards that added to what an earlier turn has left for a
-    step to come, and the depth of the loop that turned."""
+    `ever`: leaves that some backward has filled. `waiting`: backwards that added to what waits for a step to
+    come, and the depth of the loop that turned in between, if one did."""
 
     fed: dict[tuple[p.Node, int], set[tuple[p.Node, int | None]]] = field(default_factory=dict)
     applied: dict[tuple[p.Node, int], set[p.Node]] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Ledger:
     replaced: dict[int, tuple[Event, Event]] = field(default_factory=dict)
     filled: dict[tuple[p.Node, int], tuple[Event, str]] = field(default_factory=dict)
     ever: set[int] = field(default_factory=set)
-    waiting: set[tuple[p.Node, int]] = field(default_factory=set)
+    waiting: set[tuple[p.Node, int | None]] = field(default_factory=set)
 
     def stepped(self, step: Event, useful: bool) -> None:
         """Remember a step, and whether there was anything new for it."""

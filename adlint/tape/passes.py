@@ -25,13 +25,14 @@ def backward(
     whole: bool = True,
 ) -> None:
     """Walk the graph from the roots as one pass: look for freed ancestors, then free them and fill the slots."""
-    if roots:
-        start = m.event(state, kind, site, subject, root=roots[0], object=roots)
-        if cuts.passes_over(m, state, roots, start):
-            trains(m, state, site)
-            return
-    roots = tuple(n for n in roots if m.nodes[n].requires_grad is not False)
     if not roots:
+        return
+    start = m.event(state, kind, site, subject, root=roots[0], object=roots)
+    if cuts.passes_over(m, state, roots, start):
+        trains(m, state, site)
+        return
+    if any(m.nodes[n].requires_grad is False for n in roots):
+        state.crashed = True
         return
     now = state.store.get(("moment", 0), 0)
     later = trains(m, state, site)
@@ -73,9 +74,8 @@ def backward(
         slot = state.slot(one)
         if slot.status == "clean" and slot.before is not None:
             m.passed.add((f"slot {one}", slot.before.site, site, apart(slot.before.turn, event.turn)))
-        level = apart(slot.fills[-1].turn, event.turn) if slot.status in ("filled", "stale") and slot.fills else None
-        if level is not None:
-            m.ledger.waiting.add((site, level))
+        if slot.status in ("filled", "stale") and slot.fills:
+            m.ledger.waiting.add((site, apart(slot.fills[-1].turn, event.turn)))
         updates.filled(m, state, one, slot, event)
         clips.filled(m, state, one, slot, event)
         state.store[("slot", one)] = slots.fill(slot, event, scaler)

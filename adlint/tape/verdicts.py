@@ -61,7 +61,7 @@ def _weighed(m: Machine, fact: Fact) -> Fact:
         sure = details["how"] == "literal" or not cuts.was_alive(m, fact.event)
         return replace(fact, definite=fact.definite and sure)
     if fact.kind == "applied-again":
-        inside = range(len(fact.causes[0].turn))
+        inside = (None, *range(len(fact.causes[0].turn)))
         waiting = any((fact.event.site, level) in m.ledger.waiting for level in inside)
         fact = replace(fact, details=(*fact.details, ("waiting", waiting)))
     family = UNSETTLED.get(fact.kind, "graph").format(leaf=details.get("leaf"))
