@@ -419,6 +419,17 @@ def walk(node: Node) -> Iterator[Node]:
         stack.extend(reversed(list(children(current))))
 
 
+def bound(target: Expression) -> Iterator[Name]:
+    """Yield the names that a target binds, without those that only lead to what it sets."""
+    if isinstance(target, Name):
+        yield target
+    elif isinstance(target, Starred):
+        yield from bound(target.value)
+    elif isinstance(target, Collection):
+        for element in target.elements:
+            yield from bound(element)
+
+
 def walk_all(nodes: tuple[Node, ...]) -> Iterator[Node]:
     """Yield everything in a sequence of nodes."""
     for node in nodes:

@@ -165,13 +165,7 @@ class Names:
                 yield from self._targets(node.target)
 
     def _targets(self, target: ir.Expression) -> Iterator[_Binding]:
-        if isinstance(target, ir.Name):
-            yield _Binding(target.id, None, self._offsets(target)[0], True)
-        elif isinstance(target, ir.Collection):
-            for element in target.elements:
-                yield from self._targets(element)
-        elif isinstance(target, ir.Starred):
-            yield from self._targets(target.value)
+        return (_Binding(name.id, None, self._offsets(name)[0], True) for name in ir.bound(target))
 
 
 def _expressions(statement: ir.Statement) -> Iterator[ir.Node]:

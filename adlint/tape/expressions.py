@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 
@@ -84,7 +84,7 @@ def _locals(function: p.Function | p.Lambda) -> frozenset[str]:
     """Return the names that the statements of a function bind: on a path that binds none, they are not the globals."""
     if isinstance(function, p.Lambda):
         return frozenset()
-    bound: set[str] = set()
+    names: set[str] = set()
     declared: set[str] = set()
     pending: list[p.Node] = list(function.body)
     while pending:
@@ -95,21 +95,10 @@ def _locals(function: p.Function | p.Lambda) -> frozenset[str]:
         if isinstance(node, (p.Augment, p.Loop, p.ContextItem)) and node.target is not None:
             targets = (node.target,)
         for target in targets:
-            bound.update(part.id for part in _targets(target))
+            names.update(part.id for part in p.bound(target))
         if not isinstance(node, (p.Expression, p.Function, p.Class)):
             pending.extend(p.children(node))
-    return frozenset(bound - declared)
-
-
-def _targets(target: p.Expression) -> Iterator[p.Name]:
-    """Yield the names in a target, without those that only lead to one."""
-    if isinstance(target, p.Name):
-        yield target
-    elif isinstance(target, p.Starred):
-        yield from _targets(target.value)
-    elif isinstance(target, p.Collection):
-        for element in target.elements:
-            yield from _targets(element)
+    return frozenset(names - declared)
 
 
 def _unbound(m: Machine, state: State, module: int, name: str) -> Value:
