@@ -78,8 +78,11 @@ def grown(m: Machine, state: State, before: Value, node: int, site: p.Node, subj
         chain = ancestors(m.nodes, node).nodes
         if thing.node not in chain or thing.node == node:
             return
-        if apart(m.nodes[thing.node].turn, state.turn) is None:
+        here = state.turn
+        if apart(m.nodes[thing.node].turn, here) is None:
             m.renewed.add(_place(state, site))
+        elif not any(thing.node in m.nodes[n].parents for n in chain if m.nodes[n].turn[: len(here)] == here):
+            return  # nothing reads it in this turn: something else carries it from one to the next
         freed = spent(m, state, thing.node)
         if freed is not None:
             _note(m, state, node, freed, site, subject, (node,))

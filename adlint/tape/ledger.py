@@ -21,7 +21,7 @@ class Ledger:
     applied yet. `built`: the optimizer of a leaf and where it was built; `replaced`: leaves that took the place of
     such a leaf later. `filled`: the first backward of a place into a leaf, and how its optimizer is written there;
     `ever`: leaves that some backward has filled. `waiting`: backwards that added to what waits for a step to
-    come, and the depth of the loop that turned in between, if one did."""
+    come, and the depth of the loop that turned in between, if one did; and steps that came a turn later."""
 
     fed: dict[tuple[p.Node, int], set[tuple[p.Node, int | None]]] = field(default_factory=dict)
     applied: dict[tuple[p.Node, int], set[p.Node]] = field(default_factory=dict)

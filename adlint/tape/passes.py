@@ -45,7 +45,7 @@ def backward(
     m.walked.update(roots)
     keeping.rewalked(m, state, walk.nodes)
     terms.backpropagated(m, state, roots)
-    raises = _consumed(m, state, event, walk, now)
+    raises = _outdated(m, state, event, walk, first=True) or _consumed(m, state, event, walk, now)
     if raises or (raises is None and _outdated(m, state, event, walk)):
         retention.walked(m, state, event, walk)
         return
@@ -157,10 +157,14 @@ def _consumed(m: Machine, state: State, event: Event, walk: Walk, now: int) -> b
     return None
 
 
-def _outdated(m: Machine, state: State, event: Event, walk: Walk) -> bool:
-    """Note a backward through nodes that need parameters updated since; tell whether it raises for certain."""
+def _outdated(m: Machine, state: State, event: Event, walk: Walk, first: bool = False) -> bool:
+    """Note a backward through nodes that need parameters updated since; tell whether it raises for certain. With
+    `first`, only where it comes to them before it comes to what was freed: the newest nodes are walked first."""
+    freed = [n for n in walk.nodes if first and state.freed(n) is not None]
+    if first and not freed:
+        return False
     found = outdated(m, state, event, walk)
-    if found is None:
+    if found is None or any(n > found[0] for n in freed):
         return False
     node, leaf, update = found
     kind = {"here": "step-between", "carried": "carried-graph", "stale": "stale-forward"}[place(m, node, update, event)]

@@ -90,6 +90,10 @@ def _apply(m: Machine, state: State, one: int, event: Event, applier: Key, exact
         m.note(state, Fact("applied-again", slot.stale, causes, definite, details=details))
     if aliased or slot.status != "clean" or slot.given or slot.vague:
         m.ledger.apply(event, one, slot.fills if slot.fills else (event,))
+        if slot.status in ("filled", "stale") and slot.fills:
+            level = apart(slot.fills[-1].turn, event.turn)
+            if level is not None:
+                m.ledger.waiting.add((event.site, level))
         _windowed(m, state, one, slot, event, exact)
         clips.applied(m, state, one, slot, event)
         if exact and len(slot.fills) > 1:

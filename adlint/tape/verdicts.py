@@ -62,7 +62,8 @@ def _weighed(m: Machine, fact: Fact) -> Fact:
         return replace(fact, definite=fact.definite and sure)
     if fact.kind == "applied-again":
         inside = (None, *range(len(fact.causes[0].turn)))
-        waiting = any((fact.event.site, level) in m.ledger.waiting for level in inside)
+        places = (fact.event.site, fact.causes[0].site)
+        waiting = any((place, level) in m.ledger.waiting for place in places for level in inside)
         fact = replace(fact, details=(*fact.details, ("waiting", waiting)))
     family = UNSETTLED.get(fact.kind, "graph").format(leaf=details.get("leaf"))
     if "outdated" in details:
