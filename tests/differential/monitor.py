@@ -116,21 +116,20 @@ class Monitor:
         self.steps += 1
         stale: set[int] = set()
         summed: set[int] = set()
-        fresh = False
+        again = False
         for leaf in _owned(optimizer):
             added = [one for one in self._slots.get(leaf, ()) if leaf.grad is not None]
             new = [one.line for one in added if not one.applied]
             summed |= {line for line in new if new.count(line) > 1}
             stale |= {one.line for one in added if one.stale and not one.applied}
-            fresh = fresh or bool(new)
+            again = again or (bool(added) and not new)
             for deposit in added:
                 deposit.applied = True
         if stale:
             self.note("accumulated", *stale, _line())
         if summed:
             self.note("summed", *summed, _line())
-        held = [one for leaf in _owned(optimizer) if leaf.grad is not None for one in self._slots.get(leaf, ())]
-        if held and not fresh:
+        if again:
             self.note("reapplied", _line())
         if all(leaf.grad is None or not self._slots.get(leaf) for leaf in _owned(optimizer)):
             self.note("empty", _line())
