@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import wraps
 from pathlib import PurePath
+from typing import ParamSpec, TypeVar
 
 from adlint import program as p
 from adlint.catalog import Profile, Rule
@@ -12,6 +14,23 @@ from adlint.diagnostics import Applicability, Certainty, Diagnostic, Edit, Fix, 
 from adlint.rewrite import CannotRewrite, Rewriter
 from adlint.source import Source
 from adlint.tape.facts import Event, Fact, Facts
+
+Given = ParamSpec("Given")
+Made = TypeVar("Made")
+
+
+def attempted(build: Callable[Given, Made | None]) -> Callable[Given, Made | None]:
+    """Let the builder of a fix return None where the text cannot be rewritten."""
+
+    @wraps(build)
+    def builder(*args: Given.args, **kwargs: Given.kwargs) -> Made | None:
+        try:
+            return build(*args, **kwargs)
+        except CannotRewrite:
+            return None
+
+    return builder
+
 
 GRADIENTS = {"backward", "requires_grad_", "enable_grad"}
 URL = "https://adlint.readthedocs.io/rules/"
@@ -261,6 +280,7 @@ __all__ = [
     "Event",
     "Fix",
     "always",
+    "attempted",
     "binds",
     "called_names",
     "differentiates",

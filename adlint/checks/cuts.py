@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from adlint import program as p
 from adlint.catalog import Rule
-from adlint.checks.context import Applicability, CannotRewrite, Context, Edit, Event, Fix, always, given
+from adlint.checks.context import Applicability, Context, Edit, Event, Fix, always, attempted, given
 
 READS = frozenset({"item", "detach", "data", "cpu", "numpy", "tolist", "clone"})
 COUNTS = frozenset({"len", "numel", "size", "shape", "sum", "any", "count_nonzero", "nelement"})
@@ -90,28 +90,26 @@ def _counts(context: Context, expression: p.Expression, depth: int = 2) -> bool:
 # ---------------------------------------------------------------- mendings
 
 
+@attempted
 def mended(context: Context, rule: Rule, event: Event, details: Mapping[str, object]) -> Fix | None:
     """Keep the graph, where there is one way to."""
     where, scope, how = details["where"], details.get("scope"), details["how"]
-    try:
-        if details["leaf"]:
-            return _unwrapped_leaf(context, rule, event, details)
-        if how in ("off", "inference") and isinstance(scope, p.Node):
-            return _recorded(context, rule, event, scope)
-        if how == "number":
-            return _unread(context, rule, event, details["reads"])
-        if how == "detach" and isinstance(where, p.Expression):
-            inner = _inner(where)
-            same = context.function(where) is context.function(event.site)
-            if inner is None:
-                return None
-            edits = context.rewriter.replace(where, context.text(inner))
-            cut = _name(context, where, inner)
-            return context.fix(rule, edits, applicability=None if same else Applicability.UNSAFE, cut=cut)
-        if how in ("data", "wrapped") and isinstance(where, p.Call):
-            return _unwrapped(context, rule, where, how == "wrapped")
-    except CannotRewrite:
-        return None
+    if details["leaf"]:
+        return _unwrapped_leaf(context, rule, event, details)
+    if how in ("off", "inference") and isinstance(scope, p.Node):
+        return _recorded(context, rule, event, scope)
+    if how == "number":
+        return _unread(context, rule, event, details["reads"])
+    if how == "detach" and isinstance(where, p.Expression):
+        inner = _inner(where)
+        same = context.function(where) is context.function(event.site)
+        if inner is None:
+            return None
+        edits = context.rewriter.replace(where, context.text(inner))
+        cut = _name(context, where, inner)
+        return context.fix(rule, edits, applicability=None if same else Applicability.UNSAFE, cut=cut)
+    if how in ("data", "wrapped") and isinstance(where, p.Call):
+        return _unwrapped(context, rule, where, how == "wrapped")
     return None
 
 
@@ -229,32 +227,29 @@ def _recorded(context: Context, rule: Rule, event: Event, scope: p.Node) -> Fix 
     return None
 
 
+@attempted
 def softened(context: Context, rule: Rule, scope: p.Expression) -> Fix | None:
     """Switch recording off without making tensors that no graph may use."""
-    try:
-        name, imports = context.rewriter.spelling(context.no_grad, context.statement(scope))
-        text = f"{name}()" if isinstance(scope, p.Call) else name
-        edits = (*imports, *context.rewriter.replace(scope, text))
-        return context.fix(rule, edits, scope=text)
-    except CannotRewrite:
-        return None
+    name, imports = context.rewriter.spelling(context.no_grad, context.statement(scope))
+    text = f"{name}()" if isinstance(scope, p.Call) else name
+    edits = (*imports, *context.rewriter.replace(scope, text))
+    return context.fix(rule, edits, scope=text)
 
 
+@attempted
 def recorded(context: Context, rule: Rule, where: p.Node, scope: p.Expression) -> Fix | None:
     """Take a term out of the scope that keeps it from being recorded."""
     function = context.function(where)
-    try:
-        if function is not None and any(scope is d for d in function.decorators):
-            edits = context.rewriter.undecorate(function, scope)
-            return context.fix(rule, edits, "undecorate", scope=context.text(scope))
-        block = next((n for n in context.above(where) if isinstance(n, p.With)), None)
-        if block is None or not any(scope is item.context for item in block.items):
-            return None
-        return context.fix(rule, context.rewriter.unwrap(block), scope=context.text(scope))
-    except CannotRewrite:
+    if function is not None and any(scope is d for d in function.decorators):
+        edits = context.rewriter.undecorate(function, scope)
+        return context.fix(rule, edits, "undecorate", scope=context.text(scope))
+    block = next((n for n in context.above(where) if isinstance(n, p.With)), None)
+    if block is None or not any(scope is item.context for item in block.items):
         return None
+    return context.fix(rule, context.rewriter.unwrap(block), scope=context.text(scope))
 
 
+@attempted
 def valued(context: Context, rule: Rule, site: p.Node, subject: p.Node | None) -> Fix | None:
     """Keep a value without its graph: detach what it is made of where that is one tensor, else the whole."""
     if not isinstance(subject, p.Expression) or isinstance(subject, (p.Collection, p.Mapping, p.Comprehension)):
@@ -262,18 +257,15 @@ def valued(context: Context, rule: Rule, site: p.Node, subject: p.Node | None) -
     own = {context.text(target) for target in site.targets} if isinstance(site, p.Assign) else set()
     roots = [part for part in _tensors(subject) if part is None or context.text(part) not in own]
     edits: tuple[Edit, ...] = ()
-    try:
-        if roots and None not in roots and len({context.text(part) for part in roots}) == 1:
-            for part in roots:
-                assert part is not None
-                edits += context.rewriter.replace(part, f"{context.text(part)}.detach()")
-        else:
-            text = context.rewriter.text_of(subject)
-            text = text if isinstance(subject, (p.Name, p.Attribute, p.Call, p.Subscript)) else f"({text})"
-            edits = context.rewriter.replace(subject, f"{text}.detach()")
-        return context.fix(rule, edits)
-    except CannotRewrite:
-        return None
+    if roots and None not in roots and len({context.text(part) for part in roots}) == 1:
+        for part in roots:
+            assert part is not None
+            edits += context.rewriter.replace(part, f"{context.text(part)}.detach()")
+    else:
+        text = context.rewriter.text_of(subject)
+        text = text if isinstance(subject, (p.Name, p.Attribute, p.Call, p.Subscript)) else f"({text})"
+        edits = context.rewriter.replace(subject, f"{text}.detach()")
+    return context.fix(rule, edits)
 
 
 def _tensors(expression: p.Expression) -> list[p.Expression | None]:

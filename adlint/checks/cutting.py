@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from adlint import program as p
 from adlint.catalog import Rule
-from adlint.checks.context import Applicability, CannotRewrite, Context, Edit, Fix
+from adlint.checks.context import Applicability, CannotRewrite, Context, Edit, Fix, attempted
 from adlint.tape.facts import Event, Fact
 from adlint.tape.holders import Holder
 from adlint.tape.machine import Entry
@@ -38,6 +38,7 @@ def spelled(holder: Holder) -> str:
     return text
 
 
+@attempted
 def cut_state(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     """Detach what the loop carries: where a list takes it in, else at the head of the turn; behind a backward that does
     not run in every turn, and at the end of the turn if the first one begins with something else than a tensor."""
@@ -48,32 +49,29 @@ def cut_state(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     edits: list[Edit] = []
     head: list[str] = []
     tail: list[str] = []
-    try:
-        for holder in chosen:
-            if holder.appended:
-                edits += _at_their_entry(context, holder)
-                continue
-            code = _cut(context, holder)
-            if code is None or (not holder.path and not holder.own):
-                return None
-            if holder.before == "none":
-                head += [f"if {spelled(holder)} is not None:", f"    {code}"]
-            elif holder.before == "unknown" or _listed(holder.before) == _listed(holder.shape):
-                head.append(code)
-            else:
-                tail.append(code)
-        last = _in_loop(context, loop, fact.event)
-        if (head or tail) and last is not None and _sometimes(context, loop, last):
-            codes = [_cut(context, h) or "" for h in chosen if not h.appended]
-            edits += context.rewriter.insert_after(context.statement(last), "\n".join(codes))
+    for holder in chosen:
+        if holder.appended:
+            edits += _at_their_entry(context, holder)
+            continue
+        code = _cut(context, holder)
+        if code is None or (not holder.path and not holder.own):
+            return None
+        if holder.before == "none":
+            head += [f"if {spelled(holder)} is not None:", f"    {code}"]
+        elif holder.before == "unknown" or _listed(holder.before) == _listed(holder.shape):
+            head.append(code)
         else:
-            if head:
-                edits += context.rewriter.insert_first(loop.body, "\n".join(head))
-            if tail:
-                edits += context.rewriter.insert_last(loop.body, "\n".join(tail))
-        edits += unretained(context, fact.event)
-    except CannotRewrite:
-        return None
+            tail.append(code)
+    last = _in_loop(context, loop, fact.event)
+    if (head or tail) and last is not None and _sometimes(context, loop, last):
+        codes = [_cut(context, h) or "" for h in chosen if not h.appended]
+        edits += context.rewriter.insert_after(context.statement(last), "\n".join(codes))
+    else:
+        if head:
+            edits += context.rewriter.insert_first(loop.body, "\n".join(head))
+        if tail:
+            edits += context.rewriter.insert_last(loop.body, "\n".join(tail))
+    edits += unretained(context, fact.event)
     what = " and ".join(f"`{spelled(h)}`" for h in chosen)
     entry = all(h.appended for h in chosen)
     return context.fix(rule, tuple(edits), "entry" if entry else "default", what=what)
@@ -225,16 +223,14 @@ def taken_in(context: Context, fact: Fact) -> tuple[p.Expression, ...]:
     return tuple(dict.fromkeys(found))
 
 
+@attempted
 def cut_input(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     """Detach what the network takes in from the other player."""
     expressions = taken_in(context, fact)
     if not expressions:
         return None
-    try:
-        edits = [edit for one in expressions for edit in detached(context, one)]
-        edits += unretained(context, fact.event)
-    except CannotRewrite:
-        return None
+    edits = [edit for one in expressions for edit in detached(context, one)]
+    edits += unretained(context, fact.event)
     what = " and ".join(f"`{context.text(one)}`" for one in expressions)
     return context.fix(rule, tuple(edits), "default", Applicability.SAFE, what=what)
 

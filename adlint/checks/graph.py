@@ -15,6 +15,7 @@ from adlint.checks.context import (
     Event,
     Fix,
     always,
+    attempted,
     called_names,
     is_test,
     short,
@@ -191,17 +192,15 @@ def _groups(context: Context, facts: list[Fact]) -> list[list[Fact]]:
     return [held for _, held in groups]
 
 
+@attempted
 def _added_up(context: Context, rule: Rule, key: str, fact: Fact, members: list[Event]) -> Fix | None:
     """Backpropagate the sum once: in place of the last pass, or after the loop whose turns are the passes."""
-    try:
-        if len(members) > 1:
-            return context.fix(rule, summed(context, members)) if key == "default" else None
-        if key == "default":
-            return None
-        edits = after_loop(context, fact.event, fact.causes[0], running=key == "running")
-        return context.fix(rule, edits, key, Applicability.UNSAFE)
-    except CannotRewrite:
+    if len(members) > 1:
+        return context.fix(rule, summed(context, members)) if key == "default" else None
+    if key == "default":
         return None
+    edits = after_loop(context, fact.event, fact.causes[0], running=key == "running")
+    return context.fix(rule, edits, key, Applicability.UNSAFE)
 
 
 def carried_graph(context: Context, rule: Rule) -> list[Diagnostic]:
@@ -301,6 +300,7 @@ def _related(context: Context, first: Event, shared: p.Node | None) -> tuple[Rel
     return tuple(related)
 
 
+@attempted
 def _repeat(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     """Drop the repeat, if it never went through, brings no gradient of its own, and nothing happened in between."""
     first, second, details = fact.causes[0], fact.event, dict(fact.details)
@@ -315,12 +315,10 @@ def _repeat(context: Context, rule: Rule, fact: Fact) -> Fix | None:
         return None
     if b in context.block(a) and DISTURBING & called_names(context.between(a, b)):
         return None
-    try:
-        return context.fix(rule, context.rewriter.delete(b))
-    except CannotRewrite:
-        return None
+    return context.fix(rule, context.rewriter.delete(b))
 
 
+@attempted
 def _combined(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     """Add the losses and backpropagate once, at the place of the second backward."""
     first, second = fact.causes[0], fact.event
@@ -340,24 +338,19 @@ def _combined(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     left, right = root(first.site, first), root(second.site, second)
     if left is None or right is None or rebinds(left, context.between(a, b)):
         return None
-    try:
-        total = f"{context.text(left)} + {context.rewriter.parenthesised(right)}"
-        if is_receiver(second.site, right):
-            total = f"({total})"
-        edits: tuple[Edit, ...] = (*context.rewriter.delete(a), *context.rewriter.replace(right, total))
-    except CannotRewrite:
-        return None
+    total = f"{context.text(left)} + {context.rewriter.parenthesised(right)}"
+    if is_receiver(second.site, right):
+        total = f"({total})"
+    edits: tuple[Edit, ...] = (*context.rewriter.delete(a), *context.rewriter.replace(right, total))
     return context.fix(rule, edits, applicability=Applicability.UNSAFE if dict(fact.details)["several"] else None)
 
 
+@attempted
 def _keep(context: Context, rule: Rule, event: Event, argument: str, title: str) -> Fix | None:
     if not isinstance(event.site, p.Call):
         return None
-    try:
-        edits = context.rewriter.add_argument(event.site, argument)
-        return context.fix(rule, edits, title, Applicability.UNSAFE)
-    except CannotRewrite:
-        return None
+    edits = context.rewriter.add_argument(event.site, argument)
+    return context.fix(rule, edits, title, Applicability.UNSAFE)
 
 
 def _alike(context: Context, first: p.Node, second: p.Node) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from adlint import program as p
 from adlint.catalog import Rule
-from adlint.checks.context import CannotRewrite, Context, Edit, Fix, differentiates, trains
+from adlint.checks.context import Context, Edit, Fix, attempted, differentiates, trains
 from adlint.tape.facts import Fact
 
 SUSPENDING = (p.Yield, p.Await)
@@ -51,13 +51,11 @@ def whole(context: Context, site: p.Node) -> p.Node:
     return place
 
 
+@attempted
 def mended(context: Context, rule: Rule, fact: Fact, form: str) -> Fix | None:
     """Return the fix of an inert scope, if there is one mending."""
     maker = _MENDING.get(form)
-    try:
-        return maker(context, rule, fact) if maker is not None else None
-    except CannotRewrite:
-        return None
+    return maker(context, rule, fact) if maker is not None else None
 
 
 def _below(context: Context, site: p.Node) -> p.Function | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from adlint import program as p
 from adlint.catalog import Rule
-from adlint.checks.context import Applicability, CannotRewrite, Context, Fix, last_name, target
+from adlint.checks.context import Applicability, Context, Fix, attempted, last_name, target
 from adlint.tape.facts import Fact
 
 FLAG = "requires_grad"
@@ -18,6 +18,7 @@ def rebinds(context: Context, made: p.Node, read: p.Node) -> bool:
     return update is not None and isinstance(read, p.Attribute) and context.text(read.value) == update[0]
 
 
+@attempted
 def as_leaf(context: Context, rule: Rule, fact: Fact, made: p.Node) -> Fix | None:
     """Return what gives a tensor its gradient."""
     details = dict(fact.details)
@@ -28,24 +29,21 @@ def as_leaf(context: Context, rule: Rule, fact: Fact, made: p.Node) -> Fix | Non
         return None
     sources = details["leaves"]
     assert isinstance(sources, tuple)
-    try:
-        if rebinds(context, made, fact.event.site):
-            return _updated(context, rule, made, bool(details["given"]), bool(details["recorded"]))
-        if not details["recorded"]:
-            return None
-        if details["alone"] and len(sources) == 1 and context.function(made) is context.function(sources[0]):
-            moved = _moved(context, rule, statement, name, sources[0])
-            if moved is not None:
-                return moved
-        if subject is None:
-            return None
-        hidden = not sources and not details["given"]
-        near = context.function(made) is context.function(fact.event.site)
-        how = (Applicability.SAFE if near else Applicability.UNSAFE) if hidden else Applicability.DISPLAY
-        edits = context.rewriter.insert_after(statement, f"{name}.retain_grad()")
-        return context.fix(rule, edits, "retain", how, tensor=name)
-    except CannotRewrite:
+    if rebinds(context, made, fact.event.site):
+        return _updated(context, rule, made, bool(details["given"]), bool(details["recorded"]))
+    if not details["recorded"]:
         return None
+    if details["alone"] and len(sources) == 1 and context.function(made) is context.function(sources[0]):
+        moved = _moved(context, rule, statement, name, sources[0])
+        if moved is not None:
+            return moved
+    if subject is None:
+        return None
+    hidden = not sources and not details["given"]
+    near = context.function(made) is context.function(fact.event.site)
+    how = (Applicability.SAFE if near else Applicability.UNSAFE) if hidden else Applicability.DISPLAY
+    edits = context.rewriter.insert_after(statement, f"{name}.retain_grad()")
+    return context.fix(rule, edits, "retain", how, tensor=name)
 
 
 def _update(context: Context, made: p.Node) -> tuple[str, str, str] | None:
@@ -140,22 +138,20 @@ def _feeds(context: Context, source: p.Node, statement: p.Statement, name: str) 
     return not any(isinstance(n, p.Name) and n.id == name for n in p.walk_all(between))
 
 
+@attempted
 def unrecorded(context: Context, rule: Rule, fact: Fact, statements: tuple[p.Statement, ...]) -> Fix | None:
     """Put updates under no_grad; a sum that carries a graph is a new value instead."""
     rewriter = context.rewriter
     site = fact.event.site
-    try:
-        if dict(fact.details)["carries"]:
-            if not isinstance(site, p.Augment) or not isinstance(site.target, (p.Name, p.Attribute)):
-                return None
-            name, value = rewriter.text_of(site.target), rewriter.text_of(site.value)
-            value = value if site.op == "+" else f"({value})"
-            return context.fix(rule, rewriter.replace(site, f"{name} = {name} {site.op} {value}"), "value", tensor=name)
-        name, imports = rewriter.spelling(context.no_grad, statements[0])
-        edits = (*imports, *rewriter.wrap(statements, f"with {name}():"))
-        return context.fix(rule, edits, scope=f"{name}()")
-    except CannotRewrite:
-        return None
+    if dict(fact.details)["carries"]:
+        if not isinstance(site, p.Augment) or not isinstance(site.target, (p.Name, p.Attribute)):
+            return None
+        name, value = rewriter.text_of(site.target), rewriter.text_of(site.value)
+        value = value if site.op == "+" else f"({value})"
+        return context.fix(rule, rewriter.replace(site, f"{name} = {name} {site.op} {value}"), "value", tensor=name)
+    name, imports = rewriter.spelling(context.no_grad, statements[0])
+    edits = (*imports, *rewriter.wrap(statements, f"with {name}():"))
+    return context.fix(rule, edits, scope=f"{name}()")
 
 
 def runs(context: Context, sites: list[p.Node]) -> Iterator[tuple[p.Node, tuple[p.Statement, ...]]]:

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from adlint import program as p
 from adlint.catalog import Rule
-from adlint.checks.context import Applicability, CannotRewrite, Context, Fix, binds, last_name, trains, visible
+from adlint.checks.context import (
+    Applicability,
+    Context,
+    Fix,
+    attempted,
+    binds,
+    last_name,
+    trains,
+    visible,
+)
 from adlint.tape.facts import Event, Fact
 
 
@@ -17,15 +26,14 @@ def network(event: Event) -> p.Expression | None:
     return function.value if isinstance(function, p.Attribute) and function.attr == "forward" else function
 
 
+@attempted
 def called(context: Context, rule: Rule, site: p.Node) -> Fix | None:
     """Call what is only named."""
     code = f"{context.text(site)}()"
-    try:
-        return context.fix(rule, context.rewriter.replace(site, code), "named", Applicability.SAFE, code=code)
-    except CannotRewrite:
-        return None
+    return context.fix(rule, context.rewriter.replace(site, code), "named", Applicability.SAFE, code=code)
 
 
+@attempted
 def trained(context: Context, rule: Rule, fact: Fact, loop: p.Node | None) -> Fix | None:
     """Insert `train()` at the head of the loop between the switch and the forward, or of the forward's function."""
     net, site = network(fact.event), fact.event.site
@@ -34,19 +42,17 @@ def trained(context: Context, rule: Rule, fact: Fact, loop: p.Node | None) -> Fi
     code = f"{context.text(net)}.{context.profile.terms['train']}"
     function = context.function(site)
     rewriter = context.rewriter
-    try:
-        if isinstance(loop, p.Loop) and loop in tuple(context.above(site)) and context.function(loop) is function:
-            if not _bound_in(loop, net):
-                return context.fix(rule, rewriter.insert_first(loop.body, code), "loop", code=code)
-        elif function is not None and not _bound_by(function, net):
-            if _shared(context, function):
-                return None
-            return context.fix(rule, rewriter.insert_first(function.body, code), code=code, place=function.name)
-        return context.fix(rule, rewriter.insert_before(context.statement(site), code), "before", code=code)
-    except CannotRewrite:
-        return None
+    if isinstance(loop, p.Loop) and loop in tuple(context.above(site)) and context.function(loop) is function:
+        if not _bound_in(loop, net):
+            return context.fix(rule, rewriter.insert_first(loop.body, code), "loop", code=code)
+    elif function is not None and not _bound_by(function, net):
+        if _shared(context, function):
+            return None
+        return context.fix(rule, rewriter.insert_first(function.body, code), code=code, place=function.name)
+    return context.fix(rule, rewriter.insert_before(context.statement(site), code), "before", code=code)
 
 
+@attempted
 def evaluated(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     """Insert `eval()` before the evaluation, and `train()` after it where training goes on without."""
     net, site = network(fact.event), fact.event.site
@@ -55,16 +61,13 @@ def evaluated(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     place = evaluation(context, site, net)
     text, terms = context.text(net), context.profile.terms
     code, back = f"{text}.{terms['eval']}", f"{text}.{terms['train']}"
-    try:
-        edits = context.rewriter.insert_before(place, code)
-        if not dict(fact.details)["resumed"]:
-            return context.fix(rule, edits, code=code)
-        if any(isinstance(part, p.Return) for part in p.walk(place)):
-            return None
-        edits = (*edits, *context.rewriter.insert_after(place, back))
-        return context.fix(rule, edits, "around", code=code, back=back)
-    except CannotRewrite:
+    edits = context.rewriter.insert_before(place, code)
+    if not dict(fact.details)["resumed"]:
+        return context.fix(rule, edits, code=code)
+    if any(isinstance(part, p.Return) for part in p.walk(place)):
         return None
+    edits = (*edits, *context.rewriter.insert_after(place, back))
+    return context.fix(rule, edits, "around", code=code, back=back)
 
 
 def evaluation(context: Context, site: p.Node, net: p.Expression | None) -> p.Statement:
@@ -82,6 +85,7 @@ def evaluation(context: Context, site: p.Node, net: p.Expression | None) -> p.St
     return place
 
 
+@attempted
 def again(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     """Repeat the switch of the frozen part after the one that undid it."""
     held, site = fact.causes[0].site, fact.event.site
@@ -93,10 +97,7 @@ def again(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     if any(isinstance(node, p.Loop) and _bound_in(node, part) for node in context.above(held)):
         return None
     code = context.text(held)
-    try:
-        return context.fix(rule, context.rewriter.insert_after(context.statement(site), code), "again", code=code)
-    except CannotRewrite:
-        return None
+    return context.fix(rule, context.rewriter.insert_after(context.statement(site), code), "again", code=code)
 
 
 def _shared(context: Context, function: p.Function) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from adlint import program as p
 from adlint.catalog import Rule
-from adlint.checks.context import Applicability, CannotRewrite, Context, Fix
+from adlint.checks.context import Applicability, CannotRewrite, Context, Fix, attempted
 from adlint.checks.cutting import unretained
 from adlint.tape.facts import Fact
 
 
+@attempted
 def into_the_loop(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     """Move the forward into the loop, if the statements that make it up stand before the loop.
 
@@ -26,14 +27,11 @@ def into_the_loop(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     stale = [s for s in before if any(part in sites for part in p.walk(s))]
     if not stale:
         return None
-    try:
-        moved = _closure(before[before.index(stale[0]) :], stale)
-        lines = [context.rewriter.whole_line(s) for s in moved]
-        edits = [edit for s in moved for edit in context.rewriter.delete(s)]
-        edits += context.rewriter.insert_first(loop.body, "\n".join(lines))
-        edits += unretained(context, fact.event)
-    except CannotRewrite:
-        return None
+    moved = _closure(before[before.index(stale[0]) :], stale)
+    lines = [context.rewriter.whole_line(s) for s in moved]
+    edits = [edit for s in moved for edit in context.rewriter.delete(s)]
+    edits += context.rewriter.insert_first(loop.body, "\n".join(lines))
+    edits += unretained(context, fact.event)
     safety = Applicability.UNSAFE if details.get("silent") else Applicability.SAFE
     return context.fix(rule, tuple(edits), "default", Applicability.DISPLAY if details["fresh"] else safety)
 
@@ -78,6 +76,7 @@ def _sets(statement: p.Statement) -> set[str] | None:
     return None
 
 
+@attempted
 def behind_the_backward(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     """Move the step behind the backward that still needs the old parameters; whether that is meant, or a forward of its
     own, needs a choice."""
@@ -87,8 +86,5 @@ def behind_the_backward(context: Context, rule: Rule, fact: Fact) -> Fix | None:
         return None
     if not (isinstance(a, p.Evaluate) and a.value is step.site):
         return None
-    try:
-        edits = (*context.rewriter.delete(a), *context.rewriter.insert_after(b, context.text(a)))
-    except CannotRewrite:
-        return None
+    edits = (*context.rewriter.delete(a), *context.rewriter.insert_after(b, context.text(a)))
     return context.fix(rule, edits, line=context.line(backward.site))

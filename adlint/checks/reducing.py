@@ -4,32 +4,30 @@ from __future__ import annotations
 
 from adlint import program as p
 from adlint.catalog import Rule
-from adlint.checks.context import CannotRewrite, Context, Fix, given, last_name
+from adlint.checks.context import Context, Fix, attempted, given, last_name
 from adlint.checks.summing import root
 from adlint.tape.facts import Fact
 
 REDUCTION = "reduction"
 
 
+@attempted
 def reduced(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     """Let the loss reduce itself where nothing else keeps it from being one value; else reduce what is passed on."""
     details = dict(fact.details)
     why, rewriter = details["why"], context.rewriter
-    try:
-        if details["plain"] and isinstance(why, p.Call) and fact.event.kind == "backward":
-            setting = _setting(context, why)
-            if setting is not None:
-                return context.fix(rule, rewriter.replace(setting, _quoted(context, setting, "mean")), "source")
-        loss = _root(fact)
-        if loss is None:
-            return None
-        how = "sum" if fact.event.kind == "grad" else "mean"
-        text = rewriter.text_of(loss)
-        whole = isinstance(loss, (p.Name, p.Attribute, p.Call, p.Subscript))
-        edits = rewriter.replace(loss, f"{text}.{how}()" if whole else f"({text}).{how}()")
-        return context.fix(rule, edits, "sum" if how == "sum" else "default", loss=context.text(loss))
-    except CannotRewrite:
+    if details["plain"] and isinstance(why, p.Call) and fact.event.kind == "backward":
+        setting = _setting(context, why)
+        if setting is not None:
+            return context.fix(rule, rewriter.replace(setting, _quoted(context, setting, "mean")), "source")
+    loss = _root(fact)
+    if loss is None:
         return None
+    how = "sum" if fact.event.kind == "grad" else "mean"
+    text = rewriter.text_of(loss)
+    whole = isinstance(loss, (p.Name, p.Attribute, p.Call, p.Subscript))
+    edits = rewriter.replace(loss, f"{text}.{how}()" if whole else f"({text}).{how}()")
+    return context.fix(rule, edits, "sum" if how == "sum" else "default", loss=context.text(loss))
 
 
 def _root(fact: Fact) -> p.Expression | None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from adlint import program as p
 from adlint.catalog import Rule
 from adlint.checks import cuts, inert, leaves, modes
-from adlint.checks.context import CannotRewrite, Context, Edit, Event, Fix, differentiates, is_test, short
+from adlint.checks.context import Context, Edit, Event, Fix, attempted, differentiates, is_test, short
 from adlint.diagnostics import Diagnostic, Related
 from adlint.tape.facts import Fact
 
@@ -238,27 +238,25 @@ def _outermost_loop(context: Context, site: p.Node) -> p.Statement | None:
     return found
 
 
+@attempted
 def _unrecorded(context: Context, rule: Rule, site: p.Node, fact: Fact) -> Fix | None:
     function = context.function(site)
     rewriter = context.rewriter
     walked = bool(dict(fact.details).get("walked"))
     if dict(fact.details).get("mixed") and site is fact.event.site:
         return None
-    try:
-        if function is not None and site is fact.event.site and not walked and _evaluates(context, function):
-            name, imports = rewriter.spelling(context.no_grad, function)
-            edits: tuple[Edit, ...] = (*imports, *rewriter.decorate(function, f"@{name}()"))
-            return context.fix(rule, edits, function=function.name, scope=f"{name}()")
-        statement = (
-            context.statement(site)
-            if walked or site is not fact.event.site
-            else (_outermost_loop(context, site) or context.statement(site))
-        )
-        name, imports = rewriter.spelling(context.no_grad, statement)
-        edits = (*imports, *rewriter.wrap((statement,), f"with {name}():"))
-        return context.fix(rule, edits, "wrap", scope=f"{name}()")
-    except CannotRewrite:
-        return None
+    if function is not None and site is fact.event.site and not walked and _evaluates(context, function):
+        name, imports = rewriter.spelling(context.no_grad, function)
+        edits: tuple[Edit, ...] = (*imports, *rewriter.decorate(function, f"@{name}()"))
+        return context.fix(rule, edits, function=function.name, scope=f"{name}()")
+    statement = (
+        context.statement(site)
+        if walked or site is not fact.event.site
+        else (_outermost_loop(context, site) or context.statement(site))
+    )
+    name, imports = rewriter.spelling(context.no_grad, statement)
+    edits = (*imports, *rewriter.wrap((statement,), f"with {name}():"))
+    return context.fix(rule, edits, "wrap", scope=f"{name}()")
 
 
 def _evaluates(context: Context, function: p.Function) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from adlint import program as p
 from adlint.catalog import Rule
 from adlint.checks import functional, leaves, placing, reducing, windows
-from adlint.checks.context import Applicability, CannotRewrite, Context, Event, Fix, is_test, visible
+from adlint.checks.context import Applicability, CannotRewrite, Context, Event, Fix, attempted, is_test, visible
 from adlint.diagnostics import Diagnostic
 from adlint.tape.facts import Fact
 
@@ -78,30 +78,28 @@ def misplaced_zero_grad(context: Context, rule: Rule) -> list[Diagnostic]:
     return found
 
 
+@attempted
 def _kept(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     """Move the clear out of the way: before the backward, or behind the step; or clear only what comes next."""
     details, clear = dict(fact.details), fact.event
     lost, step = fact.causes
-    try:
-        if details["window"]:
-            again = [context.text(s) for s in placing.follows(context, context.statement(step.site))]
-            statement = placing.bare(context, clear.site)
-            if statement is not None and context.text(statement) in again:
-                return context.fix(rule, context.rewriter.delete(statement), "drop")
-            edits = placing.moved_after(context, clear.site, step.site)
-            return None if edits is None else context.fix(rule, edits, "after")
-        if details["own"]:
-            edits = placing.moved_before(context, clear.site, lost.site)
-            if edits is not None:
-                return context.fix(rule, edits)
-            edits = placing.moved_after(context, clear.site, step.site)
-            return None if edits is None else context.fix(rule, edits, "after")
-        if details["other"] and clear.subject is not None:
-            owner = str(details["other"])
-            edits = context.rewriter.replace(clear.subject, owner)
-            return context.fix(rule, edits, "narrow", Applicability.UNSAFE, owner=owner)
-    except CannotRewrite:
-        return None
+    if details["window"]:
+        again = [context.text(s) for s in placing.follows(context, context.statement(step.site))]
+        statement = placing.bare(context, clear.site)
+        if statement is not None and context.text(statement) in again:
+            return context.fix(rule, context.rewriter.delete(statement), "drop")
+        edits = placing.moved_after(context, clear.site, step.site)
+        return None if edits is None else context.fix(rule, edits, "after")
+    if details["own"]:
+        edits = placing.moved_before(context, clear.site, lost.site)
+        if edits is not None:
+            return context.fix(rule, edits)
+        edits = placing.moved_after(context, clear.site, step.site)
+        return None if edits is None else context.fix(rule, edits, "after")
+    if details["other"] and clear.subject is not None:
+        owner = str(details["other"])
+        edits = context.rewriter.replace(clear.subject, owner)
+        return context.fix(rule, edits, "narrow", Applicability.UNSAFE, owner=owner)
     return None
 
 
@@ -119,12 +117,10 @@ def misplaced_step(context: Context, rule: Rule) -> list[Diagnostic]:
     return found
 
 
+@attempted
 def _late(context: Context, rule: Rule, step: Event, backward: Event) -> Fix | None:
     """Move the step, and the end of its scaler's turn, behind the backward and what clips its gradients."""
-    try:
-        edits = placing.moved_behind(context, step.site, backward)
-    except CannotRewrite:
-        return None
+    edits = placing.moved_behind(context, step.site, backward)
     return None if edits is None else context.fix(rule, edits)
 
 
@@ -149,37 +145,35 @@ def misplaced_clip(context: Context, rule: Rule) -> list[Diagnostic]:
     return found
 
 
+@attempted
 def _clipped(context: Context, rule: Rule, fact: Fact, key: str) -> Fix | None:
     """Move the clip between the backward and the step, or take the scaler's factor out first."""
     clip, cause = fact.event, fact.causes[-1]
     statement = context.statement(clip.site)
-    try:
-        if key == "default":
-            edits = placing.moved_before(context, clip.site, cause.site)
-            return None if edits is None else context.fix(rule, edits)
-        if key == "before":
-            edits = placing.moved_behind(context, clip.site, cause)
-            return None if edits is None else context.fix(rule, edits, "after")
-        if key == "order":
-            order = placing.bare(context, cause.site)
-            place = context.in_block_of(clip.site, order) if order is not None else None
-            if order is None or place is None:
-                return None
-            moving = context.rewriter.moved(order)
-            edits = (*context.rewriter.insert_before(place, moving), *context.rewriter.delete(order))
-            return context.fix(rule, edits, "order")
-        site = cause.site
-        if not (isinstance(site, p.Call) and isinstance(site.function, p.Attribute) and cause.subject is not None):
+    if key == "default":
+        edits = placing.moved_before(context, clip.site, cause.site)
+        return None if edits is None else context.fix(rule, edits)
+    if key == "before":
+        edits = placing.moved_behind(context, clip.site, cause)
+        return None if edits is None else context.fix(rule, edits, "after")
+    if key == "order":
+        order = placing.bare(context, cause.site)
+        place = context.in_block_of(clip.site, order) if order is not None else None
+        if order is None or place is None:
             return None
-        if site.function.value is cause.subject or not all(
-            visible(context, one, site, clip.site) for one in (site.function.value, cause.subject)
-        ):
-            return None
-        code = f"{context.text(site.function.value)}.{{unscale}}({context.text(cause.subject)})"
-        code = code.replace("{unscale}", context.profile.terms["unscale"])
-        return context.fix(rule, context.rewriter.insert_before(statement, code), "scaled", code=code)
-    except CannotRewrite:
+        moving = context.rewriter.moved(order)
+        edits = (*context.rewriter.insert_before(place, moving), *context.rewriter.delete(order))
+        return context.fix(rule, edits, "order")
+    site = cause.site
+    if not (isinstance(site, p.Call) and isinstance(site.function, p.Attribute) and cause.subject is not None):
         return None
+    if site.function.value is cause.subject or not all(
+        visible(context, one, site, clip.site) for one in (site.function.value, cause.subject)
+    ):
+        return None
+    code = f"{context.text(site.function.value)}.{{unscale}}({context.text(cause.subject)})"
+    code = code.replace("{unscale}", context.profile.terms["unscale"])
+    return context.fix(rule, context.rewriter.insert_before(statement, code), "scaled", code=code)
 
 
 def unscaled_accumulation(context: Context, rule: Rule) -> list[Diagnostic]:
@@ -242,6 +236,7 @@ def missing_step(context: Context, rule: Rule) -> list[Diagnostic]:
     return found
 
 
+@attempted
 def _rebuilt(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     """Build the optimizer right before the loop, when its network is the one that is trained."""
     build = context.statement(fact.causes[1].site)
@@ -253,34 +248,30 @@ def _rebuilt(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     between = context.between(build, place)
     if any(isinstance(n, p.Name) and n.id in made for n in p.walk_all(between)):
         return None
-    try:
-        moved = context.rewriter.insert_before(place, context.rewriter.moved(build))
-        return context.fix(rule, (*moved, *context.rewriter.delete(build)), "rebuilt")
-    except CannotRewrite:
-        return None
+    moved = context.rewriter.insert_before(place, context.rewriter.moved(build))
+    return context.fix(rule, (*moved, *context.rewriter.delete(build)), "rebuilt")
 
 
+@attempted
 def _stepped(context: Context, rule: Rule, fact: Fact, name: str) -> Fix | None:
     """Step the optimizer: instead of another one that is stepped twice, or where no step is."""
     backward = fact.event
     statement = placing.bare(context, backward.site)
     if statement is None:
         return None
-    try:
-        after = placing.follows(context, statement)
-        for one in after:
-            idle = next((s for s in fact.causes if context.statement(s.site) is one), None)
-            if idle is not None and idle.subject is not None:
-                return context.fix(rule, context.rewriter.replace(idle.subject, name), "other", owner=name)
-        steps = [n for n in p.walk_all(context.body(backward.site)) if isinstance(n, p.Attribute) and n.attr == "step"]
-        if any(context.text(n.value) == name for n in steps if not placing.scaler(context, backward)):
-            return None
-        edits = placing.inserted_step(context, backward, name)
-        return None if edits is None else context.fix(rule, edits, owner=name)
-    except CannotRewrite:
+    after = placing.follows(context, statement)
+    for one in after:
+        idle = next((s for s in fact.causes if context.statement(s.site) is one), None)
+        if idle is not None and idle.subject is not None:
+            return context.fix(rule, context.rewriter.replace(idle.subject, name), "other", owner=name)
+    steps = [n for n in p.walk_all(context.body(backward.site)) if isinstance(n, p.Attribute) and n.attr == "step"]
+    if any(context.text(n.value) == name for n in steps if not placing.scaler(context, backward)):
         return None
+    edits = placing.inserted_step(context, backward, name)
+    return None if edits is None else context.fix(rule, edits, owner=name)
 
 
+@attempted
 def _exchanged(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     """Replace the member before the optimizer is built."""
     change, build = (context.statement(c.site) for c in fact.causes[:2])
@@ -290,14 +281,11 @@ def _exchanged(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     for one in (build, *context.between(build, change)):
         if any(isinstance(t, p.Name) and t.id in names for t in placing.targets(one)):
             return None
-    try:
-        edits = (
-            *context.rewriter.insert_before(build, context.rewriter.moved(change)),
-            *context.rewriter.delete(change),
-        )
-        return context.fix(rule, edits, "before")
-    except CannotRewrite:
-        return None
+    edits = (
+        *context.rewriter.insert_before(build, context.rewriter.moved(change)),
+        *context.rewriter.delete(change),
+    )
+    return context.fix(rule, edits, "before")
 
 
 def non_leaf_grad(context: Context, rule: Rule) -> list[Diagnostic]:
@@ -387,16 +375,15 @@ def _optimizer(step: Event) -> p.Expression | None:
     return step.subject if isinstance(step.subject, p.Expression) else None
 
 
+@attempted
 def _called(context: Context, rule: Rule, event: Event) -> Fix | None:
     if event.subject is None:
         return None
-    try:
-        edits = context.rewriter.replace(event.subject, context.text(event.subject) + "()")
-    except CannotRewrite:
-        return None
+    edits = context.rewriter.replace(event.subject, context.text(event.subject) + "()")
     return context.fix(rule, edits, "uncalled")
 
 
+@attempted
 def _cleared(context: Context, rule: Rule, step: Event, backward: Event, waits: bool = False) -> Fix | None:
     """Insert the clear: before the backward or its accumulation window, else right after the step or update; `waits`
     tells that before the backward something may still have to be applied."""
@@ -406,26 +393,23 @@ def _cleared(context: Context, rule: Rule, step: Event, backward: Event, waits: 
     stepping = context.statement(step.site)
     text = context.text(owner)
     rewriter = context.rewriter
-    try:
-        if step.kind == "update":
-            code = f"{text}.{context.profile.terms['clear_leaf']}"
-            return context.fix(rule, rewriter.insert_after(stepping, code), "leaf", owner=text)
-        code = f"{text}.{context.profile.terms['clear']}"
-        if step.site in backward.calls and visible(context, owner, step.site, backward.site):
-            closure = context.statement(backward.site)
-            return context.fix(rule, rewriter.insert_before(closure, code), owner=text)
-        same = context.function(step.site) is context.function(backward.site)
-        if same:
-            place = context.in_block_of(backward.site, stepping)
-            if place is not None and not waits:
-                return context.fix(rule, rewriter.insert_before(place, code), owner=text)
-            return context.fix(rule, rewriter.insert_after(stepping, code), "after", owner=text)
-        if visible(context, owner, step.site, backward.site) and step.calls != backward.calls:
-            inner = context.function(backward.site)
-            outer = context.function(step.site)
-            if inner is not None and (outer in tuple(context.above(inner)) or isinstance(owner, p.Attribute)):
-                place = context.statement(backward.site)
-                return context.fix(rule, rewriter.insert_before(place, code), owner=text)
+    if step.kind == "update":
+        code = f"{text}.{context.profile.terms['clear_leaf']}"
+        return context.fix(rule, rewriter.insert_after(stepping, code), "leaf", owner=text)
+    code = f"{text}.{context.profile.terms['clear']}"
+    if step.site in backward.calls and visible(context, owner, step.site, backward.site):
+        closure = context.statement(backward.site)
+        return context.fix(rule, rewriter.insert_before(closure, code), owner=text)
+    same = context.function(step.site) is context.function(backward.site)
+    if same:
+        place = context.in_block_of(backward.site, stepping)
+        if place is not None and not waits:
+            return context.fix(rule, rewriter.insert_before(place, code), owner=text)
         return context.fix(rule, rewriter.insert_after(stepping, code), "after", owner=text)
-    except CannotRewrite:
-        return None
+    if visible(context, owner, step.site, backward.site) and step.calls != backward.calls:
+        inner = context.function(backward.site)
+        outer = context.function(step.site)
+        if inner is not None and (outer in tuple(context.above(inner)) or isinstance(owner, p.Attribute)):
+            place = context.statement(backward.site)
+            return context.fix(rule, rewriter.insert_before(place, code), owner=text)
+    return context.fix(rule, rewriter.insert_after(stepping, code), "after", owner=text)
