@@ -209,6 +209,7 @@ def _note(
             m.lasting.add(node)  # the list of a comprehension is there when all of it is
     event = m.event(state, "keep", place, wrapped, object=kept)
     details = (("place", _place(state, site)), ("slot", slot))
+    m.carriers[node] = place
     m.note(state, Fact("kept-graph", event, (freed,), True, details=details))
 
 
@@ -224,8 +225,8 @@ def rewalked(m: Machine, state: State, nodes: Iterable[int]) -> None:
 
 
 def of_use(m: Machine, fact: Fact) -> bool:
-    """Tell whether what was kept is backpropagated after all, is made anew on other paths of the same turn, or is gone
-    when the turn ends."""
+    """Tell whether what was kept is backpropagated after all, is made anew on other paths of the same turn, is gone
+    when the turn ends, or goes on under another name that was given it later."""
     if fact.kind != "kept-graph":
         return False
     details = dict(fact.details)
@@ -238,4 +239,6 @@ def of_use(m: Machine, fact: Fact) -> bool:
     if fact.causes and not m.lasting.intersection(kept):
         return True
     single = len(kept) == 1
+    if single and m.carriers.get(kept[0], fact.event.site) is not fact.event.site:
+        return True
     return any(n in m.rewalked or (single and n in m.walked) for n in kept)

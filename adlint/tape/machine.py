@@ -159,6 +159,7 @@ class Machine:
     """The nodes whose values went on without their graph, or may have, in code that nobody can see."""
     brought: dict[p.Argument, frozenset[int]] = field(default_factory=dict)
     rewalked: set[int] = field(default_factory=set)
+    carriers: dict[int, p.Node] = field(default_factory=dict)
     lasting: set[int] = field(default_factory=set)
     """Values that are there at the end of a turn of the loop that may keep them."""
     terms: dict[int, tuple[Event, Node]] = field(default_factory=dict)

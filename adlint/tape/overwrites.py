@@ -72,15 +72,6 @@ def updated_since(state: State, leaves: Iterable[int], moment: int) -> bool:
     return any(state.store.get(("written", one), (0,))[0] > moment for one in leaves)
 
 
-def updater(state: State, leaves: Iterable[int], moment: int) -> Event | None:
-    """Return the update of one of the leaves after a moment."""
-    for one in leaves:
-        at, event, _ = state.store.get(("written", one), (0, None, False))
-        if at > moment and isinstance(event, Event):
-            return event
-    return None
-
-
 def place(m: Machine, node: int, earlier: Event, event: Event) -> str:
     """Say where a node was made as seen from two events that met it: "carried" from an earlier turn of the loop that
     turned between them, "stale" before that loop, "here" if no loop turned or it goes over parts of that forward."""

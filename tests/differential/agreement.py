@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -84,10 +85,10 @@ def agree(text: str, seed: int = 0) -> Agreement:
     choices = list(islice(_choices(seed), RUNS))
     seen = {event for one in choices for event in _observe(text, one)}
     judged = {(line, name) for line, name in findings if name in CONFIRMED_BY}
-    confirmed = {one for one in judged if _borne_out(one, seen)}
+    confirmed = {one for one in judged if _borne_out(text, one, seen)}
     for one in islice(_choices(seed), RUNS, PATIENCE if confirmed < judged else RUNS):
         events = _observe(text, one)
-        confirmed |= {one for one in judged - confirmed if _borne_out(one, events)}
+        confirmed |= {one for one in judged - confirmed if _borne_out(text, one, events)}
     told = {(d.span.start.line, d.name) for d in shown}
     wrong = {event for event in seen if event.plain and event.kind in COVERED_BY}
     missed = {(event.kind, tuple(sorted(event.lines))) for event in wrong if not _covered(event, told)}
@@ -110,9 +111,19 @@ def _choices(seed: int) -> Iterator[list[bool]]:
         yield [source.random() < 0.5 for _ in range(64)]
 
 
-def _borne_out(finding: tuple[int, str], seen: Iterable[Event]) -> bool:
+def _borne_out(text: str, finding: tuple[int, str], seen: Iterable[Event]) -> bool:
     line, name = finding
-    return any(event.kind in CONFIRMED_BY[name] and line in event.lines for event in seen)
+    lines = {line, _made(text.split("\n"), line)} if name == "accumulated-graph" else {line}
+    return any(event.kind in CONFIRMED_BY[name] and not lines.isdisjoint(event.lines) for event in seen)
+
+
+def _made(rows: list[str], line: int) -> int:
+    """Return the line that made what a line gives another name."""
+    alias = re.fullmatch(r"\s*\w+ = (\w+)", rows[line - 1])
+    if alias is None:
+        return line
+    made = (number for number in range(line - 1, 0, -1) if rows[number - 1].strip().startswith(f"{alias[1]} = "))
+    return next(made, line)
 
 
 def _observe(text: str, choices: Sequence[bool]) -> set[Event]:

@@ -66,6 +66,8 @@ def reason(text: str, kind: str, lines: tuple[int, ...]) -> str:
         return "whether the graph is kept is decided by a value"
     if kind == "no-graph":
         return "a loss of data alone, which never had a graph"
+    if kind == "freed" and any("state = state" in row for row in rows):
+        return "what the first turn leaves goes wrong in the third"
     around = [row.strip() for row in rows if row.strip().startswith(("if ", "else"))]
     if kind == "accumulated" and around:
         return "a clear, step or backward under a condition of its own"
