@@ -240,6 +240,12 @@ def generated(file: Path) -> Iterator[str]:
         " kept, what a step has applied cleared before the next backward)."
         f" Faults: {faults or 'none'}."
     )
+    if again := table.get("again"):
+        yield (
+            f"\nThe {again['programs']} programs in which anything disagreed were judged again at"
+            f" `{again['revision'][:12]}`, after what they showed was mended: {again['unconfirmed']} findings not borne"
+            f" out, {again['faults']} faults, {again['missed']} programs with something missed that PyTorch refuses."
+        )
 
 
 def main() -> None:
