@@ -253,6 +253,7 @@ def test_version_and_help(project: Path) -> None:
     loaded = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "adlint", "--version"],
         cwd=ROOT,
+        env={name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")},
         capture_output=True,
         check=True,
     ).stderr
