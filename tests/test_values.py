@@ -107,6 +107,52 @@ WAYS = {
     "sum of tuples": "again = ((other,) + (loss,))[1]",
     "lambda": "again = (lambda value: value)(loss)",
     "lambda with default": "again = (lambda value=loss: value)()",
+    "addition": "again = (other, loss, other)[0 + 1]",
+    "subtraction": "again = (other, loss, other)[3 - 2]",
+    "bits": "again = (other, loss, other)[(3 ^ 2) & 3 | 1]",
+    "shift": "again = (other, other, loss, other)[1 << 1]",
+    "complement": "again = (other, loss, other)[~-2]",
+    "in a list": "again = loss if 2 in [1, 2] else other",
+    "in a list, not": "again = loss if 3 in [1, 2] else other",
+    "less": "again = loss if 1 < 1 else other",
+    "at most": "again = loss if 1 <= 1 else other",
+    "greater": "again = loss if 2 > 1 else other",
+    "at least": "again = loss if 1 >= 2 else other",
+    "equal texts": "again = loss if 'a' == 'a' else other",
+    "not equal": "again = loss if 1 != 1 else other",
+    "cleared dict": "found = {'a': loss}\nfound.clear()\nagain = found.get('a', other)",
+    "set by default": "found = {}\nfound.setdefault('a', loss)\nagain = found['a']",
+    "isinstance of ours": "class Box:\n    pass\nagain = loss if isinstance(Box(), Box) else other",
+    "isinstance of a base": (
+        "class Base:\n"
+        "    pass\n"
+        "class Box(Base):\n"
+        "    pass\n"
+        "again = loss if isinstance(Box(), Base) else other"
+    ),
+    "isinstance of another": (
+        "class Box:\n"
+        "    pass\n"
+        "class Bag:\n"
+        "    pass\n"
+        "again = loss if isinstance(Box(), Bag) else other"
+    ),
+    "isinstance of several": "again = loss if isinstance([], (tuple, list)) else other",
+    "sum with a start": "again = sum([other], loss)",
+    "dict of a comprehension of pairs": "again = dict((name, loss) for name in 'ab')['b']",
+    "extended by a tuple": "many = [other]\nmany.extend((other, loss))\nagain = many[2]",
+    "negative item stored": "many = [other, other]\nmany[-1] = loss\nagain = many[1]",
+    "list of lists": "many = [[], []]\nmany[1].append(loss)\nagain = many[1][0]",
+    "dict of lists": "many = {'a': []}\nmany['a'].append(loss)\nagain = many['a'][-1]",
+    "counter": "n = 0\nn += 1\nagain = (other, loss, other)[n]",
+    "default that is kept": (
+        "def give(value, many=[]):\n"
+        "    many.append(value)\n"
+        "    return many\n"
+        "give(loss)\n"
+        "again = give(other)[0]"
+    ),
+    "star in the middle": "first, *rest, last = [other, loss, other, other]\nagain = rest[0]",
     # lists
     "list": "again = [loss, other][0]",
     "list, other": "again = [loss, other][1]",
