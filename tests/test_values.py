@@ -124,18 +124,10 @@ WAYS = {
     "set by default": "found = {}\nfound.setdefault('a', loss)\nagain = found['a']",
     "isinstance of ours": "class Box:\n    pass\nagain = loss if isinstance(Box(), Box) else other",
     "isinstance of a base": (
-        "class Base:\n"
-        "    pass\n"
-        "class Box(Base):\n"
-        "    pass\n"
-        "again = loss if isinstance(Box(), Base) else other"
+        "class Base:\n    pass\nclass Box(Base):\n    pass\nagain = loss if isinstance(Box(), Base) else other"
     ),
     "isinstance of another": (
-        "class Box:\n"
-        "    pass\n"
-        "class Bag:\n"
-        "    pass\n"
-        "again = loss if isinstance(Box(), Bag) else other"
+        "class Box:\n    pass\nclass Bag:\n    pass\nagain = loss if isinstance(Box(), Bag) else other"
     ),
     "isinstance of several": "again = loss if isinstance([], (tuple, list)) else other",
     "sum with a start": "again = sum([other], loss)",
@@ -146,11 +138,7 @@ WAYS = {
     "dict of lists": "many = {'a': []}\nmany['a'].append(loss)\nagain = many['a'][-1]",
     "counter": "n = 0\nn += 1\nagain = (other, loss, other)[n]",
     "default that is kept": (
-        "def give(value, many=[]):\n"
-        "    many.append(value)\n"
-        "    return many\n"
-        "give(loss)\n"
-        "again = give(other)[0]"
+        "def give(value, many=[]):\n    many.append(value)\n    return many\ngive(loss)\nagain = give(other)[0]"
     ),
     "star in the middle": "first, *rest, last = [other, loss, other, other]\nagain = rest[0]",
     # lists
