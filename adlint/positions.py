@@ -85,13 +85,14 @@ class Positions:
 
 
 def _dropped(code: str, text: str) -> tuple[list[int], bool]:
-    """Return where in the text the tree has dropped a form feed, and whether that explains all differences."""
+    """Return where in the text the tree has dropped a form feed or a space, as libcst does before the colon of
+    `except (A, B) :`, and whether that explains all differences."""
     places = []
     at = 0
     for place, character in enumerate(text):
         if at < len(code) and code[at] == character:
             at += 1
-        elif character == "\f":
+        elif character in "\f \t":
             places.append(place)
         else:
             # A final lone CR is dropped too, and harmless.

@@ -247,6 +247,13 @@ def test_spans_of_smaller_parts() -> None:
     assert texts("(a); (b.c)\n", (ir.Name, ir.Attribute)) == ["a", "b", "b.c"]
 
 
+def test_positions_after_a_dropped_space() -> None:
+    """Is right where the tree drops the space before a colon."""
+    text = "try:\n    a\nexcept (A, B)  :\n    b\ntry:\n    c\nexcept* (A) \t:\n    d\nfor x in (y) :\n    pass\n"
+    assert texts(text, ir.Loop) == ["for x in (y) :\n    pass"]
+    assert texts(text, ir.Evaluate) == ["a", "b", "c", "d"]
+
+
 def test_form_feeds() -> None:
     """Is right where the tree drops form feeds at the start of a line, and where it keeps them."""
     text = "import a\n\x0cdef f():\n    x\n\x0c    y = '''\n\x0c'''\n\x0c\x0c\nz\n"

