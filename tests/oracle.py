@@ -20,6 +20,7 @@ import traceback
 import types
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 SECONDS = 60.0
 
@@ -71,6 +72,14 @@ def run(text: str, *, count: bool = False, seconds: float = SECONDS) -> Outcome:
     fields = json.loads(payload)
     result = fields.pop("result")
     return Outcome(result=None if result is None else tuple(result), **fields)
+
+
+def names_after(text: str) -> dict[str, Any]:
+    """Run `text` as `__main__` in this process, without its output, and return its names; raises what it raises."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(compile(text, "<program>", "exec"), names)
+    return names
 
 
 def differ(ours: tuple[float, ...] | None, theirs: tuple[float, ...] | None, tolerance: float = 1e-6) -> bool:

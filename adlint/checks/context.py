@@ -15,6 +15,8 @@ from adlint.rewrite import CannotRewrite, Rewriter
 from adlint.source import Source
 from adlint.tape.facts import Event, Fact, Facts
 
+GRADIENTS = {"backward", "requires_grad_", "enable_grad"}
+URL = "https://adlint.readthedocs.io/rules/"
 Given = ParamSpec("Given")
 Made = TypeVar("Made")
 
@@ -30,10 +32,6 @@ def attempted(build: Callable[Given, Made | None]) -> Callable[Given, Made | Non
             return None
 
     return builder
-
-
-GRADIENTS = {"backward", "requires_grad_", "enable_grad"}
-URL = "https://adlint.readthedocs.io/rules/"
 
 
 @dataclass(slots=True)

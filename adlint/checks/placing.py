@@ -29,8 +29,7 @@ def moved_before(context: Context, site: p.Node, later: p.Node) -> tuple[Edit, .
     place = context.in_block_of(later, statement) if statement is not None else None
     if statement is None or place is None or place is statement:
         return None
-    code = context.rewriter.moved(statement)
-    return (*context.rewriter.insert_before(place, code), *context.rewriter.delete(statement))
+    return context.rewriter.move_before(statement, place)
 
 
 def moved_after(context: Context, site: p.Node, earlier: p.Node) -> tuple[Edit, ...] | None:
@@ -43,10 +42,7 @@ def moved_after(context: Context, site: p.Node, earlier: p.Node) -> tuple[Edit, 
     bound = {t.id for n in left if n.target is not None for t in p.walk(n.target) if isinstance(t, p.Name)}
     if place is statement or bound & {n.id for n in p.walk(statement) if isinstance(n, p.Name)}:
         return None
-    return (
-        *context.rewriter.insert_after(place, context.rewriter.moved(statement)),
-        *context.rewriter.delete(statement),
-    )
+    return context.rewriter.move_after(statement, place)
 
 
 def moved_behind(context: Context, site: p.Node, backward: Event) -> tuple[Edit, ...] | None:

@@ -161,9 +161,7 @@ def _clipped(context: Context, rule: Rule, fact: Fact, key: str) -> Fix | None:
         place = context.in_block_of(clip.site, order) if order is not None else None
         if order is None or place is None:
             return None
-        moving = context.rewriter.moved(order)
-        edits = (*context.rewriter.insert_before(place, moving), *context.rewriter.delete(order))
-        return context.fix(rule, edits, "order")
+        return context.fix(rule, context.rewriter.move_before(order, place), "order")
     site = cause.site
     if not (isinstance(site, p.Call) and isinstance(site.function, p.Attribute) and cause.subject is not None):
         return None
@@ -248,8 +246,7 @@ def _rebuilt(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     between = context.between(build, place)
     if any(isinstance(n, p.Name) and n.id in made for n in p.walk_all(between)):
         return None
-    moved = context.rewriter.insert_before(place, context.rewriter.moved(build))
-    return context.fix(rule, (*moved, *context.rewriter.delete(build)), "rebuilt")
+    return context.fix(rule, context.rewriter.move_before(build, place), "rebuilt")
 
 
 @attempted
@@ -281,11 +278,7 @@ def _exchanged(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     for one in (build, *context.between(build, change)):
         if any(isinstance(t, p.Name) and t.id in names for t in placing.targets(one)):
             return None
-    edits = (
-        *context.rewriter.insert_before(build, context.rewriter.moved(change)),
-        *context.rewriter.delete(change),
-    )
-    return context.fix(rule, edits, "before")
+    return context.fix(rule, context.rewriter.move_before(change, build), "before")
 
 
 def non_leaf_grad(context: Context, rule: Rule) -> list[Diagnostic]:

@@ -159,6 +159,14 @@ class Rewriter:
             raise CannotRewrite("the block has no statement")
         return self.insert_after(body[-1], code)
 
+    def move_before(self, statement: ir.Statement, place: ir.Statement) -> tuple[Edit, ...]:
+        """Move a statement above another."""
+        return (*self.insert_before(place, self.moved(statement)), *self.delete(statement))
+
+    def move_after(self, statement: ir.Statement, place: ir.Statement) -> tuple[Edit, ...]:
+        """Move a statement below another."""
+        return (*self.insert_after(place, self.moved(statement)), *self.delete(statement))
+
     def delete(self, statement: ir.Statement) -> tuple[Edit, ...]:
         """Delete a statement with its lines and trailing comment; a block that would be empty gets `pass`."""
         start, end = self._offsets(statement.handle)

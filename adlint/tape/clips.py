@@ -90,7 +90,7 @@ def _awaits(state: State, slot: slots.Slot) -> bool:
     """Tell whether there may be gradients in a slot that no step has applied."""
     since = slot.cleared.moment if slot.cleared is not None else 0
     unseen = state.store.get(("opened", 0), 0) > since and slot.status == "clean"
-    return slot.status in ("filled", "stale") or slot.given or slot.vague or bool(unseen)
+    return slot.waits or slot.given or slot.vague or bool(unseen)
 
 
 def _idle(m: Machine, state: State, one: int, slot: slots.Slot, event: Event) -> None:

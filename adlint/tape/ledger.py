@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from adlint import program as p
 from adlint.tape.facts import Event, apart
+from adlint.tape.slots import Slot
 from adlint.tape.values import Const, Key
 
 
@@ -20,8 +21,8 @@ class Ledger:
     for. `handed`: leaves that unknown code may step; `blind` if it may step any. `useful`: clips that saw gradients not
     applied yet. `built`: the optimizer of a leaf and where it was built; `replaced`: leaves that took the place of
     such a leaf later. `filled`: the first backward of a place into a leaf, and how its optimizer is written there;
-    `ever`: leaves that some backward has filled. `waiting`: backwards that added to what waits for a step to
-    come, and the depth of the loop that turned in between, if one did; and steps that came a turn later."""
+    `ever`: leaves that some backward has filled. `waiting`: backwards and steps that came to what waits for a
+    step, and the depth of the loop that turned in between, if one did."""
 
     fed: dict[tuple[p.Node, int], set[tuple[p.Node, int | None]]] = field(default_factory=dict)
     applied: dict[tuple[p.Node, int], set[p.Node]] = field(default_factory=dict)
@@ -37,6 +38,11 @@ class Ledger:
     filled: dict[tuple[p.Node, int], tuple[Event, str]] = field(default_factory=dict)
     ever: set[int] = field(default_factory=set)
     waiting: set[tuple[p.Node, int | None]] = field(default_factory=set)
+
+    def met(self, event: Event, slot: Slot) -> None:
+        """Remember a backward or step that comes to gradients which wait for a step."""
+        if slot.waits and slot.fills:
+            self.waiting.add((event.site, apart(slot.fills[-1].turn, event.turn)))
 
     def stepped(self, step: Event, useful: bool) -> None:
         """Remember a step, and whether there was anything new for it."""

@@ -45,8 +45,7 @@ def backward(
     m.walked.update(roots)
     keeping.rewalked(m, state, walk.nodes)
     terms.backpropagated(m, state, roots)
-    raises = _outdated(m, state, event, walk, first=True) or _consumed(m, state, event, walk, now)
-    if raises or (raises is None and _outdated(m, state, event, walk)):
+    if _refused(m, state, event, walk, now):
         retention.walked(m, state, event, walk)
         return
     _counted_again(m, state, event, walk)
@@ -74,8 +73,7 @@ def backward(
         slot = state.slot(one)
         if slot.status == "clean" and slot.before is not None:
             m.passed.add((f"slot {one}", slot.before.site, site, apart(slot.before.turn, event.turn)))
-        if slot.status in ("filled", "stale") and slot.fills:
-            m.ledger.waiting.add((site, apart(slot.fills[-1].turn, event.turn)))
+        m.ledger.met(event, slot)
         updates.filled(m, state, one, slot, event)
         clips.filled(m, state, one, slot, event)
         state.store[("slot", one)] = slots.fill(slot, event, scaler)
@@ -157,16 +155,20 @@ def _consumed(m: Machine, state: State, event: Event, walk: Walk, now: int) -> b
     return None
 
 
-def _outdated(m: Machine, state: State, event: Event, walk: Walk, first: bool = False) -> bool:
-    """Note a backward through nodes that need parameters updated since; tell whether it raises for certain. With
-    `first`, only where it comes to them before it comes to what was freed: the newest nodes are walked first."""
-    freed = [n for n in walk.nodes if first and state.freed(n) is not None]
-    if first and not freed:
-        return False
-    found = outdated(m, state, event, walk)
-    if found is None or any(n > found[0] for n in freed):
-        return False
-    node, leaf, update = found
+def _refused(m: Machine, state: State, event: Event, walk: Walk, now: int) -> bool:
+    """Note what a backward raises for, the first that it comes to: the newest nodes are walked first."""
+    late = outdated(m, state, event, walk)
+    if late is None:
+        return bool(_consumed(m, state, event, walk, now))
+    freed = max((n for n in walk.nodes if state.freed(n) is not None), default=0)
+    if late[0] >= freed:
+        return _outdated(m, state, event, walk, *late) or bool(_consumed(m, state, event, walk, now))
+    raises = _consumed(m, state, event, walk, now)
+    return _outdated(m, state, event, walk, *late) if raises is None else raises
+
+
+def _outdated(m: Machine, state: State, event: Event, walk: Walk, node: int, leaf: int, update: Event) -> bool:
+    """Note a backward through a node that needs a leaf updated since; tell whether it raises for certain."""
     kind = {"here": "step-between", "carried": "carried-graph", "stale": "stale-forward"}[place(m, node, update, event)]
     definite = chained(update.guards, event.guards)
     details = (("outdated", leaf), *_surroundings(m, kind, update, event, walk))

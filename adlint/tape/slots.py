@@ -50,6 +50,11 @@ class Slot:
     unscaled: Event | None = None
     early: Event | None = None
 
+    @property
+    def waits(self) -> bool:
+        """Whether there is something in it that no step has applied yet."""
+        return self.status in ("filled", "stale")
+
 
 def fill(slot: Slot, backward: Event, scaler: Key = None) -> Slot:
     """Return the slot after a backward has added to it, from a loss that a scaler may have scaled."""

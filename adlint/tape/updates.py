@@ -47,7 +47,7 @@ def step(m: Machine, state: State, optimizer: Value, site: p.Node, subject: p.No
         if not exact and slot.applier not in (None, key_of(optimizer)):
             continue
         served.update(slot.fills)
-        useful = useful or slot.status in ("filled", "stale") or slot.given or slot.vague
+        useful = useful or slot.waits or slot.given or slot.vague
         _apply(m, state, one, event, key_of(optimizer), exact)
         aliased = state.store.get(("alias", one))
         for other in aliased or ():
@@ -90,10 +90,7 @@ def _apply(m: Machine, state: State, one: int, event: Event, applier: Key, exact
         m.note(state, Fact("applied-again", slot.stale, causes, definite, details=details))
     if aliased or slot.status != "clean" or slot.given or slot.vague:
         m.ledger.apply(event, one, slot.fills if slot.fills else (event,))
-        if slot.status in ("filled", "stale") and slot.fills:
-            level = apart(slot.fills[-1].turn, event.turn)
-            if level is not None:
-                m.ledger.waiting.add((event.site, level))
+        m.ledger.met(event, slot)
         _windowed(m, state, one, slot, event, exact)
         clips.applied(m, state, one, slot, event)
         if exact and len(slot.fills) > 1:

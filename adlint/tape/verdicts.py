@@ -61,9 +61,9 @@ def _weighed(m: Machine, fact: Fact) -> Fact:
         sure = details["how"] == "literal" or not cuts.was_alive(m, fact.event)
         return replace(fact, definite=fact.definite and sure)
     if fact.kind == "applied-again":
-        inside = (None, *range(len(fact.causes[0].turn)))
-        places = (fact.event.site, fact.causes[0].site)
-        waiting = any((place, level) in m.ledger.waiting for place in places for level in inside)
+        backward, step = fact.event.site, fact.causes[0]
+        later = ((place, level) for place in (backward, step.site) for level in range(len(step.turn)))
+        waiting = not m.ledger.waiting.isdisjoint([(backward, None), *later])
         fact = replace(fact, details=(*fact.details, ("waiting", waiting)))
     family = UNSETTLED.get(fact.kind, "graph").format(leaf=details.get("leaf"))
     if "outdated" in details:
