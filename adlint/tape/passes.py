@@ -156,12 +156,13 @@ def _consumed(m: Machine, state: State, event: Event, walk: Walk, now: int) -> b
 
 
 def _refused(m: Machine, state: State, event: Event, walk: Walk, now: int) -> bool:
-    """Note what a backward raises for, the first that it comes to: the newest nodes are walked first."""
+    """Note what a backward raises for, the first that it comes to: the newest nodes are walked first, and of one node
+    PyTorch looks whether it is freed before it looks whether it is outdated."""
     late = outdated(m, state, event, walk)
     if late is None:
         return bool(_consumed(m, state, event, walk, now))
     freed = max((n for n in walk.nodes if state.freed(n) is not None), default=0)
-    if late[0] >= freed:
+    if late[0] > freed:
         return _outdated(m, state, event, walk, *late) or bool(_consumed(m, state, event, walk, now))
     raises = _consumed(m, state, event, walk, now)
     return _outdated(m, state, event, walk, *late) if raises is None else raises
