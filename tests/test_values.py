@@ -343,6 +343,134 @@ WAYS = {
     "except": "try:\n    raise ValueError\nexcept ValueError:\n    again = loss",
     "finally": "try:\n    pass\nfinally:\n    again = loss",
     "try else": "try:\n    pass\nexcept ValueError:\n    again = other\nelse:\n    again = loss",
+    # exceptions of the program's own
+    "own exception": (
+        "class Found(Exception):\n"
+        "    pass\n"
+        "def look(deep):\n"
+        "    if len(deep) > 1:\n"
+        "        raise Found\n"
+        "try:\n"
+        "    look([1, 2])\n"
+        "    again = other\n"
+        "except Found:\n"
+        "    again = loss"
+    ),
+    "own exception, not raised": (
+        "class Found(Exception):\n"
+        "    pass\n"
+        "def look(deep):\n"
+        "    if len(deep) > 1:\n"
+        "        raise Found\n"
+        "try:\n"
+        "    look([1])\n"
+        "    again = loss\n"
+        "except Found:\n"
+        "    again = other"
+    ),
+    "own exception, what was done before it": (
+        "class Found(Exception):\n"
+        "    pass\n"
+        "held = [other]\n"
+        "def look():\n"
+        "    held[0] = loss\n"
+        "    raise Found()\n"
+        "try:\n"
+        "    look()\n"
+        "except Found:\n"
+        "    again = held[0]"
+    ),
+    "own exception, undone before it": (
+        "class Found(Exception):\n"
+        "    pass\n"
+        "held = [loss]\n"
+        "def look():\n"
+        "    held[0] = other\n"
+        "    raise Found()\n"
+        "try:\n"
+        "    look()\n"
+        "except Found:\n"
+        "    again = held[0]"
+    ),
+    "own exception, by its base": (
+        "class Base(Exception):\n"
+        "    pass\n"
+        "class Found(Base):\n"
+        "    pass\n"
+        "try:\n"
+        "    raise Found('here')\n"
+        "except (Base, KeyError):\n"
+        "    again = loss"
+    ),
+    "own exception, of two handlers": (
+        "class Found(Exception):\n"
+        "    pass\n"
+        "class Lost(Exception):\n"
+        "    pass\n"
+        "try:\n"
+        "    raise Found\n"
+        "except Lost:\n"
+        "    again = loss\n"
+        "except Found:\n"
+        "    again = other"
+    ),
+    "own exception, of two in one": (
+        "class Found(Exception):\n"
+        "    pass\n"
+        "class Lost(Exception):\n"
+        "    pass\n"
+        "try:\n"
+        "    raise Found\n"
+        "except (Lost, Found):\n"
+        "    again = loss"
+    ),
+    "own exception, caught further out": (
+        "class Found(Exception):\n"
+        "    pass\n"
+        "class Lost(Exception):\n"
+        "    pass\n"
+        "def look():\n"
+        "    try:\n"
+        "        raise Found\n"
+        "    except Lost:\n"
+        "        return other\n"
+        "try:\n"
+        "    again = look()\n"
+        "except Found:\n"
+        "    again = loss"
+    ),
+    "own exception, in a generator": (
+        "class Found(Exception):\n"
+        "    pass\n"
+        "def each():\n"
+        "    yield 1\n"
+        "    raise Found\n"
+        "again = other\n"
+        "try:\n"
+        "    for _ in each():\n"
+        "        pass\n"
+        "except Found:\n"
+        "    again = loss"
+    ),
+    "own exception, raised again": (
+        "class Found(Exception):\n"
+        "    pass\n"
+        "try:\n"
+        "    try:\n"
+        "        raise Found\n"
+        "    except Found as found:\n"
+        "        raise found\n"
+        "except Found:\n"
+        "    again = loss"
+    ),
+    "own exception, with a value": (
+        "class Found(Exception):\n"
+        "    pass\n"
+        "try:\n"
+        "    raise Found(loss)\n"
+        "except Found as found:\n"
+        "    again = found.args[0]"
+    ),
     "with": "with __import__('contextlib').nullcontext(loss) as again:\n    pass",
     "match": "match 2:\n    case 1:\n        again = other\n    case 2:\n        again = loss",
     "match, name": "match (other, loss):\n    case (_, again):\n        pass",
@@ -602,8 +730,9 @@ WAYS = {
 }
 
 MISSES = {
+    "own exception, with a value": "what an exception carries is not followed",
     **dict.fromkeys(
-        ["try", "try else"],
+        ["try", "try else", "own exception, not raised", "own exception, caught further out"],
         "it may raise before the name is bound",
     ),
     **dict.fromkeys(

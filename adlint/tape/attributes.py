@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from adlint import program as p
 from adlint.catalog import Base
-from adlint.tape import calls, conditions, imports, leaves, library, retention, updates
+from adlint.tape import calls, conditions, imports, leaves, library, retention, shapes, updates
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -160,6 +160,8 @@ def _of_tensor(m: Machine, state: State, value: Ref, thing: Tensor, name: str, s
         return told(m, state, name, Const(tracked) if isinstance(tracked, bool) else Unknown(("tracked", thing.node)))
     if name == "is_leaf":
         return Const(node.kind in ("leaf", "cut"))
+    if name in ("shape", "ndim") and (known := shapes.measured(m, state, value, name)) is not None:
+        return known
     if name in VIEWS:
         return library.operation(m, state, name, [value], site)
     if node.kind in ("call", "part") and m.profile.method("module", name) in ("eval", "train"):

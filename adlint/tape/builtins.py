@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import attributes, calls, conditions, containers, cuts, library, scopes
+from adlint.tape import attributes, calls, conditions, containers, cuts, library, scopes, shapes
 from adlint.tape.machine import Machine, Stopped
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -54,7 +54,7 @@ def builtin(m: Machine, state: State, name: str, arguments: calls.Arguments, sit
         known = containers.items(m, state, given[0])
         if known is not None and not isinstance(given[0], Const) and not isinstance(state.object(given[0]), Counter):
             return Const(len(known))
-        return Unknown(("len", key_of(given[0])))
+        return shapes.measured(m, state, given[0], "__len__") or Unknown(("len", key_of(given[0])))
     if name == "sum" and given:
         return _sum(m, state, given, site)
     if name in ("min", "max", "abs", "pow", "round", "divmod") and any(

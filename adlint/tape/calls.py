@@ -17,6 +17,7 @@ from adlint.tape import (
     library,
     methods,
     modes,
+    raising,
     scopes,
     statements,
     unseen,
@@ -185,7 +186,7 @@ def enter(m: Machine, state: State, closure: Closure, given: Arguments, site: p.
         return unseen.unentered(m, state, closure, given, site)
     state.become(outcome.state.fork())
     if outcome.kind == "raise" or outcome.value is None:
-        raise Stopped
+        raise Stopped("raise", outcome.value)
     return outcome.value
 
 
@@ -225,11 +226,12 @@ def _run(m: Machine, state: State, closure: Closure, frame: int, since: int, sit
         if not m.told_of(_captures, node):
             s.store.forget(frame, since)
         if outcome.kind == "raise":
-            results.append(Outcome(s, "raise", None))
+            results.append(Outcome(s, "raise", outcome.value))
         else:
             results.append(Outcome(s, "return", NONE if outcome.kind == "next" else outcome.value))
-    going = [o for o in results if o.kind == "return"]
-    return join(going, frame, 6 if closure.frame >= 0 else WAYS) or [Outcome(state, "raise", None)]
+    room = 6 if closure.frame >= 0 else WAYS
+    going, raised = (join([o for o in results if o.kind == kind], frame, room) for kind in ("return", "raise"))
+    return [*going, *(o for o in raised if raising.awaited(o))] or raised or [Outcome(state, "raise")]
 
 
 def _bind(m: Machine, state: State, closure: Closure, given: Arguments) -> int:
@@ -296,9 +298,11 @@ def resume(m: Machine, state: State, value: Value, on_yield: Callable[[State, Va
         return
     outcome: Outcome = m.branch(compute)
     state.become(outcome.state.fork())
-    if outcome.kind in ("raise", "abandoned"):
+    if outcome.kind == "abandoned":
         raise Stopped(outcome.kind)
     state.frame, state.calls, state.functions = caller, callers, functions
+    if outcome.kind == "raise":
+        raise Stopped("raise", outcome.value)
     state.guards, state.statement = guards, statement
     if thing.function.scopes:
         state.recording, state.scope = recording, opened

@@ -60,7 +60,7 @@ def cls(m: Machine, state: State, statement: p.Statement) -> list[Outcome]:
         scopes.decorating(m, s, statement, reference)
         return reference
 
-    return [Outcome(o.state, o.kind) for o in m.explore(state, define)]
+    return [o.of_statement() for o in m.explore(state, define)]
 
 
 def _dotted(expression: p.Expression) -> str:

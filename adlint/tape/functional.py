@@ -110,7 +110,7 @@ def evaluated(m: Machine, state: State, statement: p.Evaluate) -> list[Outcome]:
     outcomes = m.explore(state, step)
     if m.changes == changes and isinstance(statement.value, p.Call):
         _dropped(m, state, outcomes, statement.value, newest)
-    return [Outcome(o.state, o.kind) for o in outcomes]
+    return [o.of_statement() for o in outcomes]
 
 
 UPDATES = frozenset({"-", "+", "Tensor.sub", "Tensor.add", "torch.sub", "torch.add", "torch.subtract"})

@@ -38,11 +38,11 @@ class Exhausted(Exception):
 
 
 class Stopped(Exception):
-    """The path ends inside an expression: `kind` is raise or break, as in an Outcome."""
+    """The path ends inside an expression: `kind` is raise or break, and `value` is as in an Outcome."""
 
-    def __init__(self, kind: str = "raise") -> None:
+    def __init__(self, kind: str = "raise", value: Value | None = None) -> None:
         super().__init__(kind)
-        self.kind = kind
+        self.kind, self.value = kind, value
 
 
 @dataclass(slots=True)
@@ -233,7 +233,7 @@ class Machine:
                 try:
                     outcomes.append(Outcome(current, "next", action(current)))
                 except Stopped as stop:
-                    outcomes.append(Outcome(current, stop.kind))
+                    outcomes.append(Outcome(current, stop.kind, stop.value))
                 if len(outcomes) >= WAYS:
                     for outcome in outcomes:
                         outcome.state.partial = True

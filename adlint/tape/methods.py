@@ -193,12 +193,13 @@ def _tensor_method(m: Machine, state: State, receiver: Value, name: str, given: 
     if role == "requires_grad_":
         library.set_requires_grad(m, state, receiver, given.get(0, "requires_grad") or Const(True), site)
         return receiver
-    if role in ("retain_grad", "plain"):
-        if name in ("size", "dim", "numel", "ndim", "__len__"):
-            return Unknown(("method", receiver, name, tuple(key_of(v) for v in given.positional)))
-        if role == "retain_grad":
-            leaves.retain(m, state, receiver)
-            return NONE
+    if name in MEASURES:
+        known = shapes.measured(m, state, receiver, name, given.get(0, "dim"))
+        return known or Unknown(("method", receiver, name, tuple(key_of(v) for v in given.positional)))
+    if role == "retain_grad":
+        leaves.retain(m, state, receiver)
+        return NONE
+    if role == "plain":
         return m.unknown()
     if role == "register_hook":
         m.hooked = True
@@ -222,6 +223,8 @@ def _tensor_method(m: Machine, state: State, receiver: Value, name: str, given: 
         return unseen.unknown_call(m, state, Unknown(("attr", unseen.result_key(receiver), name)), given, site)
     return m.unknown()
 
+
+MEASURES = frozenset({"__len__", "dim", "ndim", "ndimension", "nelement", "numel", "size"})
 
 UNRECORDED = frozenset({"logical_and_", "logical_not_", "logical_or_", "logical_xor_"})
 """What changes a tensor in place without being recorded, so that a leaf allows it."""

@@ -61,6 +61,24 @@ def of(m: Machine, state: State, value: Value | None) -> Extent:
     return m.sizes.get(thing.node, UNKNOWN) if isinstance(thing, Tensor) else UNKNOWN
 
 
+def measured(m: Machine, state: State, value: Value, name: str, position: Value | None = None) -> Value | None:
+    """Return what a tensor's `len`, `dim`, `numel`, `shape` or `size` is, if that is certain."""
+    dims = of(m, state, value).dims
+    if dims is None:
+        return None
+    if name in ("dim", "ndim", "ndimension"):
+        return Const(len(dims))
+    if name == "__len__" or position is not None:
+        number = position.value if isinstance(position, Const) else 0 if position is None else None
+        size = dims[number] if type(number) is int and -len(dims) <= number < len(dims) else None
+        return None if size is None else Const(size)
+    if None in dims:
+        return None
+    if name in ("numel", "nelement"):
+        return Const(math.prod(d for d in dims if d is not None))
+    return Tuple(tuple(Const(d) for d in dims)) if name in ("shape", "size") else None
+
+
 def keep(m: Machine, state: State, value: Value, extent: Extent) -> Value:
     """Remember the shape of a new tensor."""
     thing = state.object(value)

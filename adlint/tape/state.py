@@ -72,7 +72,8 @@ def written(left: Store, right: Store) -> Iterator[Any]:
 
 @dataclass(slots=True)
 class State:
-    """The mutable state of one path; `fork` before going two ways. `partial`: a path beside it was dropped.
+    """The mutable state of one path; `fork` before going two ways. `partial`: a path beside it was dropped; `awaited`:
+    exceptions of the program's own that the code around is ready for.
 
     `base` holds what modules of the project define that were imported: one dictionary for all paths, read where
     `store` has no entry.
@@ -94,6 +95,7 @@ class State:
     crashed: bool = False
     partial: bool = False
     statement: p.Statement | None = None
+    awaited: tuple[Value, ...] = ()
     base: dict[Any, Any] = field(default_factory=dict)
 
     def fork(self) -> State:
@@ -115,6 +117,7 @@ class State:
             self.crashed,
             self.partial,
             self.statement,
+            self.awaited,
             self.base,
         )
 
@@ -125,7 +128,7 @@ class State:
         self.functions, self.turn, self.looping = other.functions, other.turn, other.looping
         self.forwards, self.muted, self.crashed = other.forwards, other.muted, other.crashed
         self.entry = other.entry
-        self.statement, self.partial = other.statement, other.partial
+        self.statement, self.partial, self.awaited = other.statement, other.partial, other.awaited
 
     def get(self, key: Any) -> Any:
         """Return a name, a frame's parent or the like, also from imported modules."""
@@ -156,11 +159,16 @@ class State:
 
 @dataclass(slots=True)
 class Outcome:
-    """How a piece of program ended on one path: kind is next, return, break, continue or raise."""
+    """How a piece of program ended on one path: kind is next, return, break, continue or raise. `value` is what it
+    returned, or the class of the program that it raised."""
 
     state: State
     kind: str = "next"
     value: Value | None = None
+
+    def of_statement(self) -> Outcome:
+        """Return the outcome of a statement that ran only an expression with this one."""
+        return Outcome(self.state) if self.kind == "next" else self
 
 
 def _weightless(value: object, other: object) -> bool:

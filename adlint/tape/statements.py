@@ -20,6 +20,7 @@ from adlint.tape import (
     imports,
     keeping,
     library,
+    raising,
     scopes,
 )
 from adlint.tape.machine import A_STEP, NESTED, ROOM, LoopRun, Machine, Stopped
@@ -74,7 +75,7 @@ def _simple(action: Callable[[Machine, State, p.Statement], None]) -> Callable[.
             action(m, s, statement)
             return NONE
 
-        return [Outcome(o.state, o.kind) for o in m.explore(state, step)]
+        return [o.of_statement() for o in m.explore(state, step)]
 
     return runner
 
@@ -151,7 +152,7 @@ def _return(m: Machine, state: State, statement: p.Statement) -> list[Outcome]:
 
 def _raise(m: Machine, state: State, statement: p.Statement) -> list[Outcome]:
     assert isinstance(statement, p.Raise)
-    return [Outcome(state, "raise")]
+    return [Outcome(state, "raise", raising.raised(m, state, statement))]
 
 
 def _branch(m: Machine, state: State, statement: p.Statement) -> list[Outcome]:
@@ -537,25 +538,32 @@ def _managed(
 
 def _try(m: Machine, state: State, statement: p.Statement) -> list[Outcome]:
     assert isinstance(statement, p.Try)
-    before = state.fork()
+    before, around = state.fork(), state.awaited
+    caught = [raising.caught(m, state, handler) for handler in statement.handlers]
+    state.awaited = (*around, *(one for own in caught for one in own or ()))
     outcomes = block(m, state, statement.body)
     results: list[Outcome] = []
-    raised = [o.state for o in outcomes if o.kind == "raise"]
+    raised = [o for o in outcomes if o.kind == "raise"]
     for outcome in outcomes:
+        outcome.state.awaited = around
         if outcome.kind == "next" and statement.orelse:
             results += block(m, outcome.state, statement.orelse)
         elif outcome.kind != "raise":
             results.append(outcome)
-    if not statement.handlers:
-        results += [Outcome(s, "raise") for s in raised]
-    for handler in statement.handlers:
-        for start in [before.fork(), *[s.fork() for s in raised]]:
-            key = ("raised", m.counter)
-            start.decisions[key] = True
-            start.guards = (*start.guards, (key, True))
+    for handler, own in zip(statement.handlers, caught, strict=True):
+        met = [o for o in raised if raising.reaches(o, own)]
+        sure = [o for o in met if own is not None and o.value is not None]
+        raised = [o for o in raised if not any(o is one for one in sure)]
+        # what raises an exception of the program's own is seen
+        for start in [*([] if sure else [before.fork()]), *[o.state.fork() for o in met]]:
+            if not sure:
+                key = ("raised", m.counter)
+                start.decisions[key] = True
+                start.guards = (*start.guards, (key, True))
             if handler.name:
                 start.store[(start.frame, handler.name)] = Unknown(("exception", m.counter))
             results += block(m, start, handler.body)
+    results += [o for o in raised if not any(raising.reaches(o, own) for own in caught)]
     if statement.final:
         finished: list[Outcome] = []
         for outcome in results:
