@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from adlint import program as p
-from adlint.tape import calls, conditions, containers, expressions, keeping, scopes
+from adlint.tape import calls, conditions, containers, expressions, keeping, scopes, widening
 from adlint.tape.machine import Machine
-from adlint.tape.state import State
+from adlint.tape.state import State, Store
 from adlint.tape.values import NONE, Generator, Leaves, Sequence, Table, Value
 
 
@@ -83,11 +83,14 @@ def _clauses(
     plan, many = containers.turns(m, state, value, e)
     count = containers.length(m, state, value)
     before, looping, mark = state.turn, state.looping, m.fresh()
+    start = Store(state.store)
     if many:
         state.looping += 1
     for number in range(2 if count is None else count):
         m.burn()
         state.turn = (*before, (mark, number))
+        if number == 1:
+            widening.changed(m, state, start)
         turn(state, plan(state, number))
     state.turn, state.looping = before, looping
     return more or count is None

@@ -7,7 +7,6 @@ for x in data:            turn 1 and turn 2 with different elements; what goes w
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from adlint import program as p
 from adlint.tape import (
@@ -22,18 +21,16 @@ from adlint.tape import (
     library,
     raising,
     scopes,
+    widening,
 )
 from adlint.tape.machine import A_STEP, NESTED, ROOM, LoopRun, Machine, Stopped
-from adlint.tape.state import Outcome, State, Store, join, written
+from adlint.tape.state import Outcome, State, Store, join
 from adlint.tape.values import (
     NONE,
     Const,
     Generator,
-    Instance,
     Key,
     Linear,
-    Module,
-    Optimizer,
     Scope,
     Tuple,
     Unknown,
@@ -293,7 +290,7 @@ def _turns(
             s.turn = (*outer, (mark, number))
             s.guards, s.entry = guards, len(guards)
             if number == 1:
-                _widen_changed(m, s, before)
+                widening.changed(m, s, before)
             if number == count:
                 _pass_round(m, s, statement)
             run.begin(number, s.store)
@@ -379,28 +376,6 @@ def _counters(statement: p.Loop) -> tuple[str, ...]:
     """Return the names that a loop adds to."""
     found = (part.target for part in p.walk(statement) if isinstance(part, p.Augment))
     return tuple(dict.fromkeys(target.id for target in found if isinstance(target, p.Name)))
-
-
-def _widen_changed(m: Machine, state: State, before: Store) -> None:
-    """Make numbers symbolic that the first turn has changed."""
-    for key in tuple(written(before, state.store)):
-        old, new = before.get(key), state.store.get(key)
-        if new is old or new is None:
-            continue
-        if _counts(old) and _counts(new) and old != new:
-            state.store[key] = m.symbol()
-        elif isinstance(old, (Instance, Module, Optimizer)) and type(new) is type(old):
-            changed = {
-                name: m.symbol()
-                for name, value in new.attributes.items()
-                if _counts(value) and _counts(old.attributes.get(name)) and value != old.attributes[name]
-            }
-            if changed:
-                state.store[key] = replace(new, attributes={**new.attributes, **changed})
-
-
-def _counts(value: object) -> bool:
-    return isinstance(value, Const) and type(value.value) in (int, float)
 
 
 def _from_generator(m: Machine, state: State, statement: p.Loop, value: Value) -> list[Outcome]:
