@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from adlint import program as p
-from adlint.catalog import Profile, load
+from adlint.catalog import load
 from adlint.checks import check
 from adlint.diagnostics import Diagnostic, Span
+from adlint.profiles import Profile
 from adlint.source import Source
 from adlint.tape.resolver import Place, Resolver
 from adlint.tape.run import run

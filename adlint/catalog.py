@@ -1,34 +1,25 @@
-"""The catalog: rules/ → Rule and Profile. A rule is there because its TOML is.
+"""The catalog: rules/ → Rule, and the profiles beside them. A rule is there because its TOML is.
 
     rules/<family>/<name>.toml        one Rule: identity, texts, examples
-    rules/frameworks/<id>.toml        one Profile: what a framework's names mean for the tape
-    rules/frameworks/<id>/*.toml      further tables of that Profile, merged into it
-    rules/frameworks/any/*.toml       tables that are merged into every Profile
 
-Knows no source, no tree and no tape: it answers questions about names. Prints nothing, writes nothing; the only files
-read are the package's own data, through `Traversable`, so it works from a wheel, a zip and a checkout alike.
-
-Roles of library names (`Profile.role`) are the keys of `ROLES`, roles of methods (`Profile.method`) those of
-`METHOD_ROLES[kind]`; a TOML that uses another word does not load.
+Knows no source, no tree and no tape. Prints nothing, writes nothing; the only files read are the package's own data,
+through `Traversable`, so it works from a wheel, a zip and a checkout alike.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import Enum
-from fnmatch import fnmatchcase, translate
 from functools import lru_cache
-from importlib import resources
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from adlint.diagnostics import Applicability, Severity
-from adlint.tables import CatalogError, Table, merged, parse
-from adlint.wildcards import is_pattern, matches
+from adlint.profiles import Profile, built_in, side_by_side
+from adlint.tables import CatalogError, Table, package_data, parse, tables_in
 
 if TYPE_CHECKING:
     if sys.version_info >= (3, 11):
@@ -37,102 +28,6 @@ if TYPE_CHECKING:
         from importlib.abc import Traversable
 
 FAMILIES = ("graph", "slots", "scope", "meta")
-CONSUME = ("saved-tensors", "always", "never")
-
-ROLES: Mapping[str, str] = MappingProxyType(
-    {
-        # what owns or holds parameters
-        "module": "calling it makes a module with parameters of its own",
-        "module-base": "subclassing it makes a module class",
-        "loss": "calling it makes a module without parameters whose result is a loss or a distance",
-        "metric": "calling it makes an object that is fed with outputs; it never touches the tape",
-        "container": "a module made of the modules or parameters it is given",
-        "parallel": "returns or wraps its first argument: the same module, function or optimizer for the tape",
-        "copy": "returns a deep copy of its first argument: other parameters, no shared graph",
-        "parameter": "makes a leaf that requires grad",
-        "variable": "returns a tensor argument itself, graph and all; anything else becomes a leaf",
-        "model-parts": "makes one or several trained things from a list of them",
-        # what moves parameters
-        "optimizer": "makes an optimizer over its first argument",
-        "optimizer-base": "subclassing it makes an optimizer class",
-        "lbfgs": "makes an optimizer whose step needs a closure and calls it many times",
-        "scheduler": "makes a learning rate scheduler",
-        "scaler": "makes a loss scaler",
-        "clip": "rescales gradient slots in place; reads no graph, clears nothing",
-        "init": "overwrites parameters in place without recording",
-        "load": "reads tensors or objects from storage",
-        # what switches recording
-        "no_grad": "context or decorator: recording off",
-        "inference_mode": "context or decorator: recording off, and results may not enter a graph later",
-        "enable_grad": "context or decorator: recording on",
-        "set_grad_enabled": "context, decorator or statement: recording as its argument says",
-        "autocast": "context or decorator that leaves recording alone",
-        # what walks the graph
-        "backward": "function: backpropagates its first argument, one tensor or a sequence in one pass, into slots",
-        "grad": "function: walks the graph from its first argument to its second and returns the gradients",
-        "functional-grad": "differentiates a function; never consumes a graph, never touches slots",
-        "checkpoint": "calls its first argument with the others; its result carries their graph",
-        # what makes values
-        "operation": "its result carries the graph of its tensor arguments",
-        "in_place": "overwrites its first argument, which then carries the graph of the others",
-        "untracked": "its result never requires grad",
-        "factory": "its result has no graph (a leaf; requires grad only if asked by keyword)",
-        "detach": "its result has the value of its argument and no graph",
-        "read": "its result is a Python or numpy value",
-        "distribution": "makes an object that carries the graph of its arguments",
-        "iterate": "an iterable over the elements of its arguments, one argument after the other",
-        "collection": "a container of its arguments or their elements, empty without",
-        "plain": "no tensors in its result, nothing changes on the tape",
-        # classes that change what a subclass's methods mean
-        "autograd-function": "base of user-defined operations: forward and backward run without recording",
-        "trainer-base": "base of a trainer that calls backward, step and clear itself",
-        "callback-base": "base of callbacks that a trainer calls",
-        # objects of training libraries
-        "accelerator": "makes an object of kind accelerator",
-        "fabric": "makes an object of kind fabric",
-        "engine": "makes an event loop around a process function that it calls per batch",
-        "deepspeed": "returns a tuple whose first element is an object of kind deepspeed",
-    }
-)
-
-_STATE = frozenset({"state", "load", "plain"})
-METHOD_ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
-    {
-        "tensor": frozenset(
-            {
-                "backward",
-                "clear",
-                "clone",
-                "detach",
-                "detach_in_place",
-                "factory",
-                "grad",
-                "in_place",
-                "operation",
-                "plain",
-                "read",
-                "register_hook",
-                "requires_grad_",
-                "retain_grad",
-                "untracked",
-            }
-        ),
-        "module": _STATE
-        | {"call", "clear", "eval", "modules", "named_parameters", "parameter", "parameters"}
-        | {"requires_grad_", "self", "submodule", "train"},
-        "optimizer": _STATE | {"add_param_group", "clear", "minimize", "self", "step"},
-        "scaler": _STATE | {"minimize", "scale", "step", "unscale", "update"},
-        "scheduler": _STATE | {"step"},
-        "accelerator": _STATE | {"accumulate", "autocast", "backward", "clip", "gather", "prepare", "unwrap"},
-        "fabric": _STATE | {"autocast", "backward", "clip", "gather", "module", "no_backward_sync", "setup"},
-        "deepspeed": _STATE | {"backward", "call", "clear", "eval", "module", "parameters", "step-and-clear", "train"},
-        "distribution": frozenset({"detach", "operation", "plain", "untracked"}),
-    }
-)
-BASE_METHOD_ROLES = frozenset(
-    {"backward", "clip", "freeze", "gather", "optimizers", "plain", "schedulers", "toggle", "unfreeze", "untoggle"}
-)
-CALLS = frozenset({"backward", "clear", "step"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,197 +63,6 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Modal:
-    """The argument without which a module is the same in training and evaluation; always another if there is none.
-
-    `default` tells whether it is another where the argument is not given.
-    """
-
-    argument: str
-    position: int
-    default: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Base:
-    """A library class that users subclass, and what its framework does around the subclass's methods.
-
-    Hook names may hold `*`. `calls` lists, in order, what the framework does by itself (backward, step, clear) unless
-    the class attribute `manual_attribute` is set to False; `returns_loss` are the hooks whose result it backpropagates.
-    `repeats` are the hooks that it runs for every batch, one after the other; `configures` is the one that makes the
-    optimizers. `methods` gives the roles that methods of `self` have for the tape.
-    """
-
-    names: tuple[str, ...]
-    role: str
-    hooks_without_recording: tuple[str, ...] = ()
-    hooks_by_framework: tuple[str, ...] = ()
-    returns_loss: tuple[str, ...] = ()
-    calls: tuple[str, ...] = ()
-    manual_attribute: str = ""
-    repeats: tuple[str, ...] = ()
-    configures: str = ""
-    methods: Mapping[str, str] = field(default_factory=dict)
-
-    def runs_without_recording(self, method: str) -> bool:
-        """Whether the framework calls `method` with recording off."""
-        return _among(method, self.hooks_without_recording)
-
-    def runs_by_framework(self, method: str) -> bool:
-        """Whether the framework calls `method` at all, with recording on or off."""
-        return self.runs_without_recording(method) or _among(method, self.hooks_by_framework)
-
-
-@dataclass(frozen=True, slots=True)
-class Names:
-    """A table from names to roles: exact names first, then patterns in their order.
-
-    In a pattern `*` stands for any characters but a dot, `**` for any characters, `[...]` for one of a set.
-    """
-
-    exact: Mapping[str, str]
-    patterns: tuple[tuple[str, str], ...]
-
-    def get(self, name: str) -> str:
-        """The role of `name`, or an empty string."""
-        found = self.exact.get(name)
-        if found is not None:
-            return found
-        return next((role for pattern, role in self.patterns if matches(pattern, name)), "")
-
-
-@dataclass(frozen=True, eq=False)
-class Profile:
-    """One framework as data: what its names do to graph, slots and scope. Compared by identity.
-
-    `roots` are the import roots that make a file relevant. `consume` says what a backward frees. Dotted names are
-    canonical: the full path by which the library documents or defines the object; Python's own are `builtins.<name>`.
-    `repeatable` are the walks that free nothing, `augments` whether `a += b` changes the tensor itself. `tracking`
-    are the attributes that say whether a tensor is recorded, each with the value that means it is. An optimizer takes
-    what it owns as the argument `owned_argument`, its first one if `owned_first`.
-    """
-
-    id: str
-    roots: tuple[str, ...]
-    terms: Mapping[str, str]
-    consume: str
-    retain_argument: str
-    lenient: tuple[str, ...]
-    proportional: tuple[str, ...]
-    seeds: tuple[str, ...]
-    implied_retain: tuple[str, ...]
-    backward_parameters: Mapping[str, tuple[str, ...]]
-    repeatable: frozenset[str]
-    augments: bool
-    tracking: Mapping[str, bool]
-    owned_argument: str
-    owned_first: bool
-    bases: tuple[Base, ...]
-    _roles: Names
-    _methods: Mapping[str, Names]
-    _parameterless: frozenset[str]
-    _modal: tuple[tuple[str, Modal], ...]
-    _modeless: tuple[str, ...]
-    _saves: Mapping[str, bool | None]
-    _prefixes: tuple[str, ...]
-    _rewraps: frozenset[str]
-    _keeps: Mapping[str, str]
-    recurrent: tuple[str, ...]
-    _results: Mapping[str, str]
-    _shapes: Mapping[str, str]
-    _losses: re.Pattern[str]
-    _operands: frozenset[str]
-    _known: dict[str, str] = field(default_factory=dict)
-
-    def names(self, *roles: str) -> frozenset[str]:
-        """The last parts of all names that have one of these roles; an empty one for a name with a wildcard there."""
-        tables = (self._roles, *self._methods.values())
-        named = [pair for table in tables for pair in (*table.exact.items(), *table.patterns)]
-        named += [pair for base in self.bases for pair in base.methods.items()]
-        last = {name.rpartition(".")[2] for name, role in named if role in roles}
-        return frozenset("" if {*name} & {*"*["} else name for name in last)
-
-    def role(self, dotted: str) -> str:
-        """The role of a library function or class, a key of `ROLES`; empty if its effect is not known."""
-        found = self._known.get(dotted)
-        if found is None:
-            found = self._known[dotted] = self._roles.get(dotted)
-        return found
-
-    def method(self, kind: str, name: str) -> str:
-        """The role of a method or property on an object of that kind; empty if either is not known."""
-        names = self._methods.get(kind)
-        return names.get(name) if names else ""
-
-    def parameterless(self, dotted: str) -> bool:
-        """Whether instances of this library class certainly own no parameters."""
-        return self.role(dotted) in ("loss", "metric") or dotted in self._parameterless
-
-    def modal(self, dotted: str) -> Modal | None:
-        """What makes instances of this library class behave differently in evaluation; None if nothing does."""
-        return next((switch for pattern, switch in self._modal if matches(pattern, dotted)), None)
-
-    def modeless(self, dotted: str) -> bool:
-        """Whether a library module that is not `modal` certainly does the same in evaluation."""
-        return self.role(dotted) == "loss" or any(matches(pattern, dotted) for pattern in self._modeless)
-
-    def saves(self, operation: str) -> bool | None:
-        """Whether this operation's node keeps a tensor that the first backward frees; None if unknown or conditional.
-
-        Takes library names, `Tensor.<method>` and operators: + - * / // % ** @ neg pos abs, [] (an int, slice, None or
-        Ellipsis as index), [mask] (a list or tensor as index), []= (assignment to an element).
-        """
-        if self.consume == "always":
-            return True
-        name = self._short(operation)
-        if name in self._saves:
-            return self._saves[name]
-        return self._saves.get(name[:-1]) if name.endswith("_") else None
-
-    def saves_operands(self, operation: str) -> bool:
-        """Whether this operation certainly keeps the tensors that it is given, if any of its operands is tracked."""
-        return operation.rpartition(".")[2] in self._operands
-
-    def rewraps(self, factory: str) -> bool:
-        """Whether this factory makes a new tensor of the values that its first argument holds."""
-        last = factory.rpartition(".")[2]
-        return last in self._rewraps or (last.endswith("Tensor") and "Tensor" in self._rewraps)
-
-    def keeps(self, operation: str) -> str:
-        """When this operation's node keeps the parameters it works with, so that updating them before its backward
-        fails: "always", "tracked" (if another operand requires grad) or "" if never or not known."""
-        name = self._short(operation)
-        return self._keeps.get(name) or (self._keeps.get(name[:-1], "") if name.endswith("_") else "")
-
-    def is_recurrent(self, name: str) -> bool:
-        """Whether what goes by this name is a recurrent network, whose result and state come from one computation."""
-        return any(word in name.rpartition(".")[2].lower() for word in self.recurrent)
-
-    def _short(self, operation: str) -> str:
-        for prefix in self._prefixes:
-            if operation.startswith(prefix):
-                return operation[len(prefix) :]
-        return operation
-
-    def result(self, operation: str) -> str:
-        """ "view" of its argument, "same" where it may be the argument itself, "new" tensor; empty if not known."""
-        name = self._short(operation)
-        return self._results.get(name) or ("new" if name in self._saves else "")
-
-    def shape(self, operation: str) -> str:
-        """How the shape of an operation's result follows from its arguments, a kind of `[shapes]`; empty if unknown."""
-        return self._shapes.get(self._short(operation), "")
-
-    def measures(self, operation: str) -> bool:
-        """Tell whether an operation, by its dotted name, makes a loss of outputs and targets."""
-        return self.role(operation) == "loss" or self._losses.match(operation) is not None
-
-    def base(self, dotted: str) -> Base | None:
-        """The known base class of that name, with what its framework does around its subclasses' methods."""
-        return next((base for base in self.bases if dotted in base.names), None)
-
-
-@dataclass(frozen=True, slots=True)
 class Catalog:
     """All rules by name and all profiles by id."""
 
@@ -378,11 +82,11 @@ class Catalog:
 @lru_cache(maxsize=1)
 def load() -> Catalog:
     """Read the rules and profiles that come with the package."""
-    root = _root()
+    root = package_data()
     rules: dict[str, Rule] = {}
     ids: dict[str, str] = {}
     for family in FAMILIES:
-        for file in _tables(root / family):
+        for file in tables_in(root / family):
             rule = read_rule(file, family)
             if rule.id in ids:
                 raise CatalogError(f"{family}/{file.name}", "id", f"{rule.id} is taken by {ids[rule.id]}")
@@ -390,14 +94,8 @@ def load() -> Catalog:
                 raise CatalogError(f"{family}/{file.name}", "name", f"{rule.name} exists in another family")
             ids[rule.id] = rule.name
             rules[rule.name] = rule
-    frameworks = root / "frameworks"
-    common = _tables(frameworks / "any")
-    profiles = [read_profile(file, [*common, *_tables(frameworks / file.name[:-5])]) for file in _tables(frameworks)]
     ordered = sorted(rules.values(), key=lambda rule: rule.id)
-    return Catalog(
-        MappingProxyType({rule.name: rule for rule in ordered}),
-        MappingProxyType({profile.id: profile for profile in profiles}),
-    )
+    return Catalog(MappingProxyType({rule.name: rule for rule in ordered}), side_by_side(built_in(rules)))
 
 
 def read_rule(file: Traversable, family: str) -> Rule:
@@ -432,161 +130,5 @@ def read_rule(file: Traversable, family: str) -> Rule:
     return rule
 
 
-def read_profile(file: Traversable, parts: Iterable[Traversable] = ()) -> Profile:
-    """Read one profile, with the tables of `parts` merged into its own."""
-    name = f"frameworks/{file.name}"
-    data = parse(file)
-    for part in parts:
-        data = merged(data, parse(part), f"frameworks/{file.name[:-5]}/{part.name}")
-    table = Table(name, data)
-    consume = table.choice("consume", CONSUME)
-    bases = tuple(_bases(table))
-    roles = _names(table, "roles", "patterns", frozenset(ROLES))
-    exact = {name: base.role for base in bases for name in base.names}
-    for known in exact.keys() & roles.exact.keys():
-        raise CatalogError(name, "bases", f"{known!r} is also in roles")
-    roles = Names(MappingProxyType({**roles.exact, **exact}), roles.patterns)
-    methods: dict[str, Names] = {}
-    kinds = table.child("methods") or Table(name, {})
-    for kind in list(kinds.data):
-        if kind not in METHOD_ROLES:
-            raise CatalogError(name, f"methods.{kind}", "is not a kind of object")
-        methods[kind] = _names(kinds, kind, None, METHOD_ROLES[kind])
-    saves: dict[str, bool | None] = {}
-    answers = table.child("saves")
-    for key, answer in (("always", True), ("never", False), ("conditional", None)):
-        for operation in answers.strings(key) if answers else ():
-            if operation in saves:
-                raise CatalogError(name, f"saves.{key}", f"{operation!r} is listed twice")
-            saves[operation] = answer
-    keeps: dict[str, str] = {}
-    kept = table.child("keeps")
-    for when in ("always", "tracked"):
-        for operation in kept.strings(when) if kept else ():
-            if operation in keeps:
-                raise CatalogError(name, f"keeps.{when}", f"{operation!r} is listed twice")
-            keeps[operation] = when
-    profile = Profile(
-        id=table.text("id"),
-        roots=table.strings("roots"),
-        terms=MappingProxyType(table.texts("terms", required=True)),
-        consume=consume,
-        retain_argument=table.text("retain_argument", default=""),
-        lenient=table.strings("lenient"),
-        proportional=table.strings("proportional"),
-        seeds=table.strings("seeds"),
-        implied_retain=table.strings("implied_retain"),
-        backward_parameters=MappingProxyType(_positions(table)),
-        repeatable=frozenset(table.strings("repeatable")),
-        augments=table.flag("augments"),
-        tracking=MappingProxyType(table.flags("tracking")),
-        owned_argument=table.text("owned_argument", default=""),
-        owned_first=table.flag("owned_first"),
-        bases=bases,
-        _roles=roles,
-        _methods=MappingProxyType(methods),
-        _parameterless=frozenset(table.strings("parameterless")),
-        _modal=tuple(_modal(table)),
-        _modeless=table.strings("modeless"),
-        _saves=MappingProxyType(saves),
-        _prefixes=table.strings("operation_prefixes"),
-        _rewraps=frozenset(table.strings("rewraps")),
-        _keeps=MappingProxyType(keeps),
-        recurrent=table.strings("recurrent"),
-        _results=table.kinds("results"),
-        _shapes=table.kinds("shapes"),
-        _losses=re.compile("|".join(translate(name) for name in table.strings("losses")) or "(?!)"),
-        _operands=frozenset(table.strings("saves_operands")),
-    )
-    if profile.id != file.name[:-5]:
-        raise CatalogError(name, "id", f"is {profile.id!r}, the file says {file.name[:-5]!r}")
-    kinds.finish()
-    for part_of in (answers, kept):
-        if part_of:
-            part_of.finish()
-    table.finish()
-    return profile
-
-
-def _modal(table: Table) -> Iterator[tuple[str, Modal]]:
-    for item in table.children("modal"):
-        position = item.take("position", int, False)
-        switch = Modal(item.text("argument", default=""), 0 if position is None else position, item.flag("default"))
-        yield from ((name, switch) for name in item.strings("names"))
-        item.finish()
-
-
-def _names(table: Table, key: str, ordered: str | None, known: frozenset[str]) -> Names:
-    """Read `role = [names]`; a name with a wildcard joins the patterns, before those of the table `ordered`."""
-    exact: dict[str, str] = {}
-    patterns: list[tuple[str, str]] = []
-    roles = table.child(key) or Table(table.file, {}, f"{table.path}{key}.")
-    for role in roles.data:
-        if role not in known:
-            raise CatalogError(table.file, roles.path + role, "is not a known role")
-        for name in roles.strings(role):
-            if "*" in name:
-                _check(name, table.file, roles.path + role)
-                patterns.append((name, role))
-            elif exact.setdefault(name, role) != role:
-                raise CatalogError(table.file, roles.path + role, f"{name!r} is also listed as {exact[name]!r}")
-    for role, pattern in table.pairs(ordered) if ordered else ():
-        if role not in known:
-            raise CatalogError(table.file, f"{table.path}{ordered}", f"{role!r} is not a known role")
-        _check(pattern, table.file, f"{table.path}{ordered}")
-        patterns.append((pattern, role))
-    return Names(MappingProxyType(exact), tuple(patterns))
-
-
-def _check(pattern: str, file: str, key: str) -> None:
-    if not is_pattern(pattern):
-        raise CatalogError(file, key, f"{pattern!r} is not a pattern")
-
-
-def _positions(table: Table) -> dict[str, tuple[str, ...]]:
-    parameters = table.child("backward_parameters") or Table(table.file, {}, "backward_parameters.")
-    return {function: parameters.strings(function) for function in parameters.data}
-
-
-def _bases(table: Table) -> Iterator[Base]:
-    for item in table.children("bases"):
-        role = item.text("role")
-        if role not in ROLES:
-            raise CatalogError(item.file, item.path + "role", f"{role!r} is not a known role")
-        calls, methods = item.strings("calls"), item.texts("methods")
-        if not CALLS.issuperset(calls):
-            raise CatalogError(item.file, item.path + "calls", f"knows only {', '.join(sorted(CALLS))}")
-        if not BASE_METHOD_ROLES.issuperset(methods.values()):
-            raise CatalogError(item.file, item.path + "methods", f"knows only {', '.join(sorted(BASE_METHOD_ROLES))}")
-        yield Base(
-            names=item.strings("names"),
-            role=role,
-            hooks_without_recording=item.strings("hooks_without_recording"),
-            hooks_by_framework=item.strings("hooks_by_framework"),
-            returns_loss=item.strings("returns_loss"),
-            calls=calls,
-            manual_attribute=item.text("manual_attribute", default=""),
-            repeats=item.strings("repeats"),
-            configures=item.text("configures", default=""),
-            methods=MappingProxyType(methods),
-        )
-        item.finish()
-
-
 def _values(choices: type[Enum]) -> list[str]:
     return [choice.value for choice in choices]
-
-
-def _among(name: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
-
-
-def _tables(folder: Traversable) -> list[Traversable]:
-    if not folder.is_dir():
-        return []
-    return sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
-
-
-def _root() -> Traversable:
-    installed = resources.files("adlint") / "rules"
-    return installed if installed.is_dir() else Path(__file__).resolve().parent.parent / "rules"

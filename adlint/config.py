@@ -13,8 +13,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from adlint.catalog import FAMILIES, Catalog, Profile, load
+from adlint.catalog import FAMILIES, Catalog, load
 from adlint.diagnostics import Severity, one_line
+from adlint.profiles import Profile, side_by_side
 from adlint.tables import decode
 
 FILES = ("adlint.toml", "pyproject.toml")
@@ -107,8 +108,8 @@ class Settings:
     @cached_property
     def profiles(self) -> Mapping[str, Profile]:
         """The frameworks that come with the package and those that the project describes."""
-        own = {profile.id: profile for profile in (_profile(self.root / path, self) for path in self.frameworks)}
-        return {**load().profiles, **own}
+        own = [_profile(self.root / path, self) for path in self.frameworks]
+        return side_by_side([*load().profiles.values(), *own]) if own else load().profiles
 
     @cached_property
     def _file_ignores(self) -> list[tuple[Callable[[str], bool], frozenset[str]]]:
@@ -212,11 +213,11 @@ def _weight(selector: str, catalog: Catalog) -> int:
 
 
 def _profile(path: Path, settings: Settings) -> Profile:
-    from adlint.catalog import read_profile
+    from adlint.profiles import read_profile
     from adlint.tables import CatalogError
 
     try:
-        return read_profile(path)
+        return read_profile(path, load().rules)
     except (CatalogError, OSError) as error:
         raise ConfigError(f"{settings.origin or path}: `frameworks`: {error}") from None
 

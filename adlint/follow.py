@@ -18,10 +18,10 @@ from functools import lru_cache
 from hashlib import blake2b
 
 from adlint import program as p
-from adlint.catalog import Profile
 from adlint.files import read_regular
 from adlint.mentions import WORD, Mentions
 from adlint.outline import CannotRead, outline
+from adlint.profiles import Profile
 from adlint.source import Source, Unreadable
 
 MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg", "adlint.toml")

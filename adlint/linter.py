@@ -19,9 +19,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adlint import fixes, suppressions
-from adlint.catalog import Profile, load
+from adlint.catalog import load
 from adlint.config import Settings
 from adlint.diagnostics import Certainty, Diagnostic, Position, Span
+from adlint.profiles import Profile
 from adlint.source import Source
 
 if TYPE_CHECKING:
@@ -112,18 +113,19 @@ def fix(
     return FixResult(source.text, tuple(applied), tuple(now.shown))
 
 
-def relevant(text: str, profiles: Iterable[Profile]) -> Profile | None:
-    """Return the profile of the framework that a text imports most, if anything can be found in it.
+def relevant(text: str, profiles: Iterable[Profile]) -> tuple[Profile, ...]:
+    """Return the profiles of the frameworks that a text imports, if anything can be found in it.
 
     Every finding needs a backward pass or what usually goes with one, or a network that is put in evaluation mode.
     """
-    best: tuple[int, Profile | None] = (0, None)
-    for profile in profiles:
-        words, roots = _hints(profile)
-        if any(word in text for word in words) and any(root in text for root in roots):
-            imports = len(_imports(profile.roots).findall(text)) if _uses(profile).search(text) else 0
-            best = max(best, (imports, profile), key=lambda pair: pair[0])
-    return best[1]
+    return tuple(profile for profile in profiles if profile.rules != frozenset() and _concerns(text, profile))
+
+
+def _concerns(text: str, profile: Profile) -> bool:
+    words, roots = _hints(profile)
+    if not any(word in text for word in words) or not any(root in text for root in roots):
+        return False
+    return bool(_uses(profile).search(text)) and bool(_imports(profile.roots).search(text))
 
 
 @lru_cache(maxsize=64)
@@ -185,11 +187,11 @@ def _plain(name: str, filename: str, problem: str, position: Position) -> Diagno
 
 
 def _examine(source: Source, settings: Settings, always_parse: bool, resolver: Resolver | None) -> _Examination:
-    profile = None
+    profiles: tuple[Profile, ...] = ()
     try:
-        profile = relevant(source.text, settings.profiles.values())
-        found = _analyse(source, profile, resolver) if profile else []
-        if not profile and always_parse and (error := _syntax_error(source)) and not _is_newer(source):
+        profiles = relevant(source.text, settings.profiles.values())
+        found = _analyse(source, profiles, resolver) if profiles else []
+        if not profiles and always_parse and (error := _syntax_error(source)) and not _is_newer(source):
             found = [error]
     except Exception as error:
         found = [failed(source.filename, error)]
@@ -197,7 +199,7 @@ def _examine(source: Source, settings: Settings, always_parse: bool, resolver: R
     if broken:
         return _Examination(broken, broken)
     shown = _shown(source, found, settings)
-    if (profile or always_parse) and source.problems:
+    if (profiles or always_parse) and source.problems:
         shown = sorted([*shown, _left_out(source)], key=_order)
     return _Examination([item for item in found if item.certainty is Certainty.DEFINITE], shown)
 
@@ -213,7 +215,7 @@ def _order(item: Diagnostic) -> tuple[Span, str, str]:
     return item.span, item.code, item.message
 
 
-def _analyse(source: Source, profile: Profile, resolver: Resolver | None) -> list[Diagnostic]:
+def _analyse(source: Source, profiles: Sequence[Profile], resolver: Resolver | None) -> list[Diagnostic]:
     from adlint.callers import judged
     from adlint.checks import check
     from adlint.lower import CannotRead, in_deep_stack, lower
@@ -222,11 +224,16 @@ def _analyse(source: Source, profile: Profile, resolver: Resolver | None) -> lis
 
     def analyse() -> list[Diagnostic]:
         program = lower(source.text, source.filename)
-        facts = run(program, profile, resolver or NOTHING)
-        found = check(facts, program, source, load(), profile)
-        found = judged(found, program, source, profile, resolver or NOTHING)
-        if facts.left_out:
-            found = sorted([*found, _partly(facts.left_out, program)], key=_order)
+        found: list[Diagnostic] = []
+        left_out: dict[Function, None] = {}
+        for profile in profiles:
+            facts = run(program, profile, resolver or NOTHING)
+            reported = check(facts, program, source, load(), profile)
+            found += judged(reported, program, source, profile, resolver or NOTHING)
+            left_out.update(dict.fromkeys(facts.left_out))
+        if left_out:
+            found.append(_partly(left_out, program))
+        found.sort(key=_order)
         return [replace(d, fix=None) if d.fix and not source.admits(d.fix.edits) else d for d in found]
 
     try:

@@ -9,6 +9,8 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -135,6 +137,44 @@ def merged(into: dict[str, Any], other: dict[str, Any], file: str, path: str = "
         else:
             raise CatalogError(file, path + key, "is already given")
     return result
+
+
+def overlaid(base: dict[str, Any], own: dict[str, Any], file: str, path: str = "") -> dict[str, Any]:
+    """Return `base` with what `own` says: single values in the place of its own, lists before its own. A name that a
+    table of lists in `own` gives is taken out of all lists of that table in `base`. Raises CatalogError where `own` has
+    another kind of value."""
+    result = dict(base)
+    moved = {name for value in own.values() if isinstance(value, list) for name in value if isinstance(name, str)}
+    if all(isinstance(value, list) for value in base.values()):
+        result = {key: [one for one in value if not _is_among(one, moved)] for key, value in base.items()}
+    for key, value in own.items():
+        before = result.get(key)
+        if before is not None and type(before) is not type(value):
+            raise CatalogError(file, path + key, f"is no {type(before).__name__}")
+        if isinstance(value, dict) and isinstance(before, dict):
+            result[key] = overlaid(before, value, file, f"{path}{key}.")
+        elif isinstance(value, list) and isinstance(before, list):
+            result[key] = [*value, *(one for one in before if one not in value)]
+        else:
+            result[key] = value
+    return result
+
+
+def _is_among(value: object, names: set[str]) -> bool:
+    return isinstance(value, str) and value in names
+
+
+def tables_in(folder: Traversable) -> list[Traversable]:
+    """Return the TOML files of a folder, in the order of their names; none where there is no folder."""
+    if not folder.is_dir():
+        return []
+    return sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
+
+
+def package_data() -> Traversable:
+    """Return the folder `rules` of the package, or of the checkout."""
+    installed = resources.files("adlint") / "rules"
+    return installed if installed.is_dir() else Path(__file__).resolve().parent.parent / "rules"
 
 
 def decode(text: str) -> dict[str, Any]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 import re
 from pathlib import Path
+from string import Formatter
 
 import pytest
 
 from adlint import catalog
-from adlint.catalog import METHOD_ROLES, ROLES, CatalogError, Profile, Rule
+from adlint.catalog import CatalogError, Rule
 from adlint.diagnostics import Severity
+from adlint.profiles import METHOD_ROLES, ROLES, Profile, read_profile
+from adlint.tables import merged, parse
 
 CATALOG = catalog.load()
 RULES = list(CATALOG.rules.values())
@@ -158,7 +161,31 @@ def test_examples_run(rule: Rule) -> None:
 @every_profile
 def test_profile_has_terms_for_every_template(profile: Profile) -> None:
     """What a template leaves to the framework, every framework supplies."""
-    assert {"backward", "clear", "no_grad"} <= profile.terms.keys()
+    terms = {name for other in PROFILES for name in other.terms}
+    judged = [rule for rule in RULES if rule.family != "meta" and profile.judges(rule.name)]
+    titles = [title for rule in judged for title in rule.fix_titles.values()]
+    needed = {name for title in titles for _, name, _, _ in Formatter().parse(title) if name in terms}
+    if not profile.retain_argument:
+        needed.discard("retain")
+    needed -= {"no_grad"} if profile.grows else {"inference", "untracked"}
+    assert needed <= profile.terms.keys()
+
+
+def test_frameworks_know_each_other() -> None:
+    """What belongs to another framework is told by its import root; a profile covers the libraries around it too."""
+    profiles = CATALOG.profiles
+    torch, paddle = profiles["torch"], profiles["paddle"]
+    assert torch.is_alien("paddle.nn.Linear")
+    assert not torch.is_alien("accelerate.Accelerator")
+    assert paddle.is_alien("accelerate.Accelerator")
+    assert not any(profile.is_alien("numpy.mean") for profile in profiles.values())
+
+
+def test_profiles_without_anything_to_say() -> None:
+    """A framework of which nothing is judged is named, so that PyTorch's rules leave its programs alone."""
+    silent = {profile.id for profile in PROFILES if profile.rules == frozenset()}
+    assert {"jax", "mindspore", "jittor"} <= silent
+    assert "torch" not in silent
 
 
 @every_profile
@@ -181,7 +208,7 @@ def test_patterns_are_listed_once(profile: Profile) -> None:
 def test_unknown_names_have_no_role(profile: Profile) -> None:
     assert profile.role("somewhere.else.entirely") == ""
     assert profile.role("torchless.relu") == ""
-    assert profile.method("tensor", "no_such_method") == ""
+    assert profile.method("optimizer", "no_such_method") == ""
     assert profile.method("no-such-kind", "backward") == ""
     assert profile.saves("somewhere.else.entirely") is (True if profile.consume == "always" else None)
     assert profile.base("somewhere.Else") is None
@@ -259,10 +286,10 @@ backward = "backward()"
 def test_broken_profiles_name_the_key(tmp_path: Path, more: str, key: str) -> None:
     file = tmp_path / "ours.toml"
     file.write_text(GOOD_PROFILE, encoding="utf-8")
-    assert catalog.read_profile(file).id == "ours"
+    assert read_profile(file, CATALOG.rules).id == "ours"
     file.write_text(GOOD_PROFILE + more, encoding="utf-8")
     with pytest.raises(CatalogError) as failure:
-        catalog.read_profile(file)
+        read_profile(file, CATALOG.rules)
     assert failure.value.key == key
 
 
@@ -271,12 +298,49 @@ def test_parts_are_merged(tmp_path: Path) -> None:
     file, part = tmp_path / "ours.toml", tmp_path / "part.toml"
     file.write_text(GOOD_PROFILE + '[roles]\nplain = ["ours.f"]', encoding="utf-8")
     part.write_text('roots = ["theirs"]\n[roles]\nplain = ["ours.g"]\nload = ["ours.load"]', encoding="utf-8")
-    profile = catalog.read_profile(file, [part])
-    assert profile.roots == ("ours", "theirs")
-    assert [profile.role(f"ours.{name}") for name in ("f", "g", "load")] == ["plain", "plain", "load"]
+    data = merged(parse(file), parse(part), "part.toml")
+    assert data["roots"] == ["ours", "theirs"]
+    assert data["roles"] == {"plain": ["ours.f", "ours.g"], "load": ["ours.load"]}
     part.write_text('consume = "never"', encoding="utf-8")
-    with pytest.raises(CatalogError, match="consume: is already given"):
-        catalog.read_profile(file, [part])
+    with pytest.raises(CatalogError, match=r"part\.toml: consume: is already given"):
+        merged(data, parse(part), "part.toml")
+
+
+def test_own_profiles_extend_a_framework(tmp_path: Path) -> None:
+    """What a user's profile says of a name takes the place of what the framework says; the rest stays."""
+    file = tmp_path / "ours.toml"
+    file.write_text(
+        'extends = "torch"\nroots = ["ours"]\npatterns = [["plain", "torch.nn.Linear*"]]\n'
+        '[roles]\nmodule-base = ["ours.Net"]\nplain = ["torch.no_grad"]\n[terms]\nclear = "reset()"\n'
+        '[methods.optimizer]\nclear = ["reset"]\n',
+        encoding="utf-8",
+    )
+    profile = read_profile(file, CATALOG.rules)
+    assert profile.id == "torch"
+    assert {"ours", "torch"} <= {*profile.roots}
+    names = ("ours.Net", "torch.no_grad", "torch.nn.Linear", "torch.nn.Conv2d", "torch.enable_grad")
+    assert [profile.role(name) for name in names] == ["module-base", "plain", "plain", "module", "enable_grad"]
+    assert profile.method("optimizer", "reset") == profile.method("optimizer", "zero_grad") == "clear"
+    assert (profile.terms["clear"], profile.terms["step"]) == ("reset()", "step()")
+    assert profile.role("builtins.len") == "plain"
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "problem"),
+    [
+        ('extends = "tensorfow"', "extends", "'tensorfow' is no framework that adlint knows"),
+        ('extends = "torch"\nid = "ours"', "id", "is 'ours', and not 'torch'"),
+        ('extends = "torch"\nroots = "ours"', "roots", "is no list"),
+        ('extends = "torch"\n[terms]\nclear = 1', "terms.clear", "is no str"),
+        ('extends = "torch"\nrules = ["double-backwards"]', "rules", "'double-backwards' is not a rule"),
+    ],
+)
+def test_broken_extensions_name_the_key(tmp_path: Path, text: str, key: str, problem: str) -> None:
+    """Says what is wrong, with file and key."""
+    file = tmp_path / "ours.toml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(CatalogError, match=rf"ours\.toml: {re.escape(key)}: {re.escape(problem)}"):
+        read_profile(file, CATALOG.rules)
 
 
 def test_patterns_are_asked_in_order_after_exact_names(tmp_path: Path) -> None:
@@ -288,7 +352,7 @@ def test_patterns_are_asked_in_order_after_exact_names(tmp_path: Path) -> None:
         + '[roles]\nloss = ["ours.nn.Loss"]',
         encoding="utf-8",
     )
-    role = catalog.read_profile(file).role
+    role = read_profile(file, CATALOG.rules).role
     assert role("ours.nn.Loss") == "loss"
     assert role("ours.nn.Linear") == "module"
     assert role("ours.nn.relu") == "operation"

@@ -21,14 +21,15 @@ from programs import BAD, GOOD
 
 import adlint.lower  # noqa: F401  # loaded before a child is forked
 from adlint import linter, project
-from adlint.catalog import CatalogError, read_profile
 from adlint.cli import application
 from adlint.config import Finder, Settings
 from adlint.diagnostics import Severity
 from adlint.discovery import discover
 from adlint.files import read_regular, write_atomically
+from adlint.profiles import read_profile
 from adlint.reports import FORMATS
 from adlint.source import Source
+from adlint.tables import CatalogError
 from adlint.tape import machine
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -481,7 +482,7 @@ def test_profiles_of_broken_patterns(tmp_path: Path, table: str) -> None:
     text = keys + table + "\n[terms]\n" if table.startswith("patterns") else keys + "[terms]\n" + table
     (tmp_path / "ours.toml").write_text(text)
     with pytest.raises(CatalogError, match=r"ours\.toml: (roles\.loss|patterns): .*pa(ttern|irs)"):
-        read_profile(tmp_path / "ours.toml")
+        read_profile(tmp_path / "ours.toml", ())
 
 
 HEAD = "import torch\nfrom torch import nn\n"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from dataclasses import replace
 
-from adlint.catalog import Catalog, Profile
+from adlint.catalog import Catalog
 from adlint.checks import graph, scope, slots
 from adlint.checks.context import Context
 from adlint.diagnostics import Diagnostic
+from adlint.profiles import Profile
 from adlint.program import Node, Program, walk_all
 from adlint.rewrite import Rewriter, Sealed
 from adlint.source import Source
@@ -43,7 +44,7 @@ def check(facts: Facts, program: Program, source: Source, catalog: Catalog, prof
 def _report(context: Context, catalog: Catalog) -> list[Diagnostic]:
     found: list[Diagnostic] = []
     for rule in catalog.rules.values():
-        if rule.family in FAMILIES:
+        if rule.family in FAMILIES and context.profile.judges(rule.name):
             found += getattr(FAMILIES[rule.family], rule.name.replace("-", "_"))(context, rule)
     return found
 

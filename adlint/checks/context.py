@@ -9,8 +9,9 @@ from pathlib import PurePath
 from typing import ParamSpec, TypeVar
 
 from adlint import program as p
-from adlint.catalog import Profile, Rule
+from adlint.catalog import Rule
 from adlint.diagnostics import Applicability, Certainty, Diagnostic, Edit, Fix, Related
+from adlint.profiles import Profile
 from adlint.rewrite import CannotRewrite, Rewriter
 from adlint.source import Source
 from adlint.tape.facts import Event, Fact, Facts

@@ -48,6 +48,8 @@ def activated(context: Context, rule: Rule, fact: Fact, made: p.Node) -> Fix | N
     """Let an untracked input require grad where it is made; let the outputs leave parameters out."""
     call = fact.event.site
     rewriter = context.rewriter
+    if fact.kind == "result-input":
+        return None
     if fact.kind == "unused-input":
         several = isinstance(call, p.Call) and not _single(call)
         if not isinstance(call, p.Call) or not several:

@@ -347,7 +347,7 @@ def _combined(context: Context, rule: Rule, fact: Fact) -> Fix | None:
 
 @attempted
 def _keep(context: Context, rule: Rule, event: Event, argument: str, title: str) -> Fix | None:
-    if not isinstance(event.site, p.Call):
+    if not isinstance(event.site, p.Call) or not context.profile.retain_argument:
         return None
     edits = context.rewriter.add_argument(event.site, argument)
     return context.fix(rule, edits, title, Applicability.UNSAFE)

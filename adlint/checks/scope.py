@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from adlint import program as p
 from adlint.catalog import Rule
-from adlint.checks import cuts, inert, leaves, modes
+from adlint.checks import cuts, inert, inference, leaves, modes
 from adlint.checks.context import Context, Edit, Event, Fix, attempted, differentiates, is_test, short
 from adlint.diagnostics import Diagnostic, Related
 from adlint.tape.facts import Fact
@@ -23,11 +23,13 @@ def eval_without_no_grad(context: Context, rule: Rule) -> list[Diagnostic]:
         if scope in places:
             continue
         places.add(scope)
-        fix = _unrecorded(context, rule, site, fact)
+        grows = context.profile.grows
+        fix = inference.taken(context, rule, site) if grows else _unrecorded(context, rule, site, fact)
         related: tuple[Related, ...] = ()
         if site is not fact.event.site:
             related = (context.related("recorded here", fact.event.site),)
-        reported = context.diagnostic(rule, fact, site, rule.message, related, fix)
+        message = rule.messages["grows"] if grows else rule.message
+        reported = context.diagnostic(rule, fact, site, message, related, fix)
         found.append(replace(reported, uncalled=str(dict(fact.details)["uncalled"])))
     return found
 

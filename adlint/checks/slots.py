@@ -326,12 +326,15 @@ def non_scalar_backward(context: Context, rule: Rule) -> list[Diagnostic]:
     return found
 
 
+INACTIVE = {"untracked-input": "untracked", "unused-input": "default", "result-input": "result"}
+
+
 def inactive_grad(context: Context, rule: Rule) -> list[Diagnostic]:
     """Report a functional gradient for an input that certainly has none."""
     found = []
-    for fact in [*context.facts.of("untracked-input"), *context.facts.of("unused-input")]:
+    for fact in (fact for kind in INACTIVE for fact in context.facts.of(kind)):
         made = dict(fact.details)["made"]
-        key = "default" if fact.kind == "unused-input" else "untracked"
+        key = INACTIVE[fact.kind]
         if not isinstance(made, p.Node):
             continue
         message = rule.messages[key].format(line=context.line(made))

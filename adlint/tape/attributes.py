@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.catalog import Base
+from adlint.profiles import Base
 from adlint.tape import calls, conditions, imports, leaves, library, retention, shapes, updates
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
@@ -73,8 +73,13 @@ def read(m: Machine, state: State, value: Value, name: str, site: p.Node) -> Val
     return m.unknown("attribute")
 
 
+def _is_slot(m: Machine, name: str) -> bool:
+    """Tell whether an attribute is the gradient slot; in some frameworks a method is asked for it."""
+    return name in GRADIENTS and m.profile.method("tensor", "grad") == "grad"
+
+
 def _of_unknown(m: Machine, state: State, value: Unknown, name: str) -> Value:
-    if name in GRADIENTS:
+    if _is_slot(m, name) and not library.is_alien(m, value.key):
         retention.touched(m, state)
         return Gradient(frozenset({library.leaf_of(m, value.key)}))
     if name == "training":
@@ -85,7 +90,7 @@ def _of_unknown(m: Machine, state: State, value: Unknown, name: str) -> Value:
 
 
 def _of_leaves(m: Machine, state: State, value: Leaves, name: str, site: p.Node) -> Value:
-    if name in GRADIENTS:
+    if _is_slot(m, name):
         return library.gradient(m, state, value.leaves)
     if name == "data":
         return replace(value, data=True)
@@ -147,7 +152,7 @@ def _of_object(m: Machine, state: State, value: Ref, name: str, site: p.Node) ->
 
 def _of_tensor(m: Machine, state: State, value: Ref, thing: Tensor, name: str, site: p.Node) -> Value:
     node = m.nodes[thing.node]
-    if name in GRADIENTS:
+    if _is_slot(m, name):
         if node.kind == "leaf":
             return library.gradient(m, state, frozenset({thing.node}))
         return leaves.gradient_of(m, state, thing.node, site)

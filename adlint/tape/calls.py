@@ -312,7 +312,10 @@ def instantiate(m: Machine, state: State, cls: Ref, given: Arguments, site: p.No
     """Make an instance of a class of the program and run its initialiser."""
     thing = state.object(cls)
     assert isinstance(thing, Class)
-    roles = [m.profile.role(name) for name in attributes.library_bases(state, cls)]
+    bases = attributes.library_bases(state, cls)
+    if any(m.profile.is_alien(name) for name in bases):
+        return unseen.alien_call(m, state, given)
+    roles = [m.profile.role(name) for name in bases]
     made: Module | Optimizer | Instance
     if any(role in ("module-base", "module", "container", "loss", "parallel") for role in roles):
         made = Module(cls, m.node(state, "leaf", "parameters", (), False, site, True))
@@ -443,7 +446,7 @@ def enter_scope(state: State, scope: Scope) -> None:
 def is_neutral(m: Machine, state: State, value: Value) -> bool:
     """Tell whether a context surely leaves recording alone: one of Python's own, or an object of a known kind."""
     if isinstance(value, Unknown):
-        return isinstance(value.key, tuple) and value.key[0] == "foreign"
+        return library.is_alien(m, value.key) or (isinstance(value.key, tuple) and value.key[0] == "foreign")
     thing = state.object(value)
     if isinstance(thing, Instance):
         return isinstance(thing.cls, Ref)

@@ -152,6 +152,8 @@ def _all(m: Machine, state: State, parts: tuple[Value, ...], inside: frozenset[V
 
 def function(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
     """Call a library function or class."""
+    if m.profile.is_alien(name):
+        return unseen.alien_call(m, state, given)
     effect = scope_of(m, state, name, given)
     if effect is not None:
         if m.profile.role(name) == "set_grad_enabled":
@@ -440,6 +442,12 @@ def _iterate(m: Machine, state: State, name: str, given: calls.Arguments, site: 
     return given.positional[0] if given.positional else m.unknown()
 
 
+def _parameters(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
+    """Return the parameters of an object of any kind."""
+    found = library.leaves_behind(m, state, given.positional[0]) if given.positional else frozenset()
+    return Leaves(found) if found else m.unknown()
+
+
 def _parts(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
     return unseen.unknown_call(m, state, Library(name), given, site)
 
@@ -464,6 +472,7 @@ _FUNCTIONS: dict[str, Callable[[Machine, State, str, calls.Arguments, p.Node], V
     "distribution": _made("distribution"),
     "accelerator": _made("accelerator"),
     "fabric": _made("fabric"),
+    "runtime": _made("runtime"),
     "metric": _made("metric"),
     "backward": _backward,
     "grad": lambda m, state, name, given, site: functional.grad(m, state, name, given, site),
@@ -474,6 +483,7 @@ _FUNCTIONS: dict[str, Callable[[Machine, State, str, calls.Arguments, p.Node], V
     "read": _read,
     "iterate": _iterate,
     "model-parts": _parts,
+    "parameters": _parameters,
 }
 
 

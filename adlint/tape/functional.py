@@ -242,6 +242,8 @@ def _why(m: Machine, state: State, roots: tuple[int, ...], node: int, record: No
     if record.kind == "cut":
         sure, _ = cuts.graphless(m, state, node)
         return "untracked-input" if sure or record.cut == "made" else ""
+    if m.profile.inactive_results and record.kind == "operation":
+        return "result-input"
     owned = record.kind == "leaf" and record.requires_grad is True and record.operation in ("tensor", "layer")
     if not owned and not (record.kind == "operation" and record.requires_grad is True):
         return ""

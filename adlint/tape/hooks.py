@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adlint import program as p
-from adlint.catalog import Base
+from adlint.profiles import Base
 from adlint.tape import attributes, calls, containers, framework, library, statements
 from adlint.tape.machine import Machine
 from adlint.tape.state import Outcome, State

@@ -56,6 +56,31 @@ def is_open(m: Machine, state: State, value: Value) -> bool:
     return isinstance(thing, Tensor) and m.nodes[thing.node].kind in ("call", "part")
 
 
+def alien(m: Machine) -> Unknown:
+    """Return a value of another framework than the profile's."""
+    m.aliens = True
+    return m.unknown(_ALIEN)
+
+
+def is_alien(m: Machine, key: Key) -> bool:
+    """Tell whether an unknown comes from another framework."""
+    pending = [key] if m.aliens else []
+    for _ in range(64):
+        if not pending:
+            return False
+        part = pending.pop()
+        if isinstance(part, Unknown):
+            part = part.key
+        if isinstance(part, tuple):
+            if part[:1] == (_ALIEN,):
+                return True
+            pending += part
+    return False
+
+
+_ALIEN = "alien"
+
+
 def leaf_of(m: Machine, key: Key) -> int:
     """Return the leaf that stands for the parameters of an unknown."""
     if key not in m.leaves_of:
@@ -84,6 +109,8 @@ def nodes_in(m: Machine, state: State, value: Value, depth: int = 4, sources: bo
     if isinstance(value, Unknown):
         if ("tracked", value.key) in state.store:
             return (leaf_of(m, value.key),)
+        if is_alien(m, value.key):
+            return ()
         return (source_of(m, value.key),) if sources else ()
     if depth == 0:
         return ()
@@ -191,6 +218,8 @@ def leaves_behind(m: Machine, state: State, value: Value, inside: frozenset[Valu
         parts = thing.items
     elif isinstance(thing, Table):
         parts = [v for _, v in thing.items]
+    elif isinstance(thing, Instance):
+        parts = thing.attributes.values()
     if value in inside:
         return frozenset()
     return frozenset().union(*(leaves_behind(m, state, v, inside | {value}) for v in parts))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from adlint import program as p
-from adlint.catalog import Profile
+from adlint.profiles import Profile
 from adlint.tape import counting
 from adlint.tape.abroad import A_CALL, Abroad
 from adlint.tape.facts import Event, Fact, Facts
@@ -173,6 +173,7 @@ class Machine:
     steppings: dict[Any, Stepping] = field(default_factory=dict)
     handed: set[int] = field(default_factory=set)
     hooked: bool = False
+    aliens: bool = False
     kept: dict[Event, frozenset[int]] = field(default_factory=dict)
     keeping: set[p.Node] = field(default_factory=set)
     passing: set[p.Node] = field(default_factory=set)

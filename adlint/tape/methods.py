@@ -10,8 +10,10 @@ from adlint.tape import (
     calls,
     clips,
     containers,
+    copies,
     cuts,
     framework,
+    functional,
     hooks,
     leaves,
     library,
@@ -174,7 +176,7 @@ def _tensor_method(m: Machine, state: State, receiver: Value, name: str, given: 
             library.escape(m, state, [receiver, *given.values])
             return m.unknown()
         framework.walk(m, state, "backward", "Tensor.backward", receiver, given, site)
-        return NONE
+        return receiver if "backward" in m.profile.fluent else NONE
     if library.is_open(m, state, receiver) and m.profile.method("module", name) == "self":
         return receiver
     if role == "clear":
@@ -183,13 +185,17 @@ def _tensor_method(m: Machine, state: State, receiver: Value, name: str, given: 
     behind = library.nodes_in(m, state, receiver)
     if role == "detach":
         return shapes.keep(m, state, library.cut(m, state, site, "detach", behind), shapes.of(m, state, receiver))
-    if role == "detach_in_place":
-        if isinstance(receiver, Ref):
+    if role in ("detach_in_place", "sever"):
+        if isinstance(receiver, Ref) and (role == "detach_in_place" or not library.leaves_behind(m, state, receiver)):
             made = m.node(state, "cut", "", (), False, site, False, cut="detach", behind=behind)
             state.store[receiver.id] = Tensor(made)
-        elif isinstance(receiver, Leaves) and not receiver.data:
+        elif isinstance(receiver, Leaves) and not receiver.data and role == "detach_in_place":
             library.set_requires_grad(m, state, receiver, FALSE, site)
         return receiver
+    if role == "leaf":
+        return library.leaf(m, state, site)
+    if role == "take":
+        return updates.taken(m, state, receiver, site)
     if role == "requires_grad_":
         library.set_requires_grad(m, state, receiver, given.get(0, "requires_grad") or Const(True), site)
         return receiver
@@ -263,6 +269,10 @@ def _module_method(m: Machine, state: State, receiver: Value, name: str, given: 
     if role == "clear":
         updates.clear(m, state, library.module_leaves(m, state, receiver), site, receiver)
         return NONE
+    if role == "inference":
+        copy = copies.duplicate(m, state, receiver, {}, site, deep=True)
+        library.set_requires_grad(m, state, Leaves(library.module_leaves(m, state, copy)), FALSE, site)
+        return copy
     if role == "parameters":
         return Leaves(library.module_leaves(m, state, receiver))
     if role == "named_parameters":
@@ -331,6 +341,11 @@ def _optimizer_method(
         return _step(m, state, receiver, given, site)
     if role == "minimize":
         return _step(m, state, receiver, calls.Arguments(), site)
+    if role == "apply":
+        _step(m, state, receiver, calls.Arguments(), site)
+        return given.get(1, "module") or m.unknown()
+    if role == "built":
+        return receiver
     if role == "add_param_group" and given.positional:
         added = framework.parameters_given(m, state, given.positional[0])
         leaves = None if added is None or thing.leaves is None else thing.leaves | added
@@ -353,7 +368,7 @@ def _step(
     if isinstance(site, p.Call) and isinstance(site.function, p.Attribute):
         subject = site.arguments[0].value if handed else site.function.value
     closure = given.get(0, "closure")
-    result: Value = NONE
+    result: Value = optimizer if "step" in m.profile.fluent else NONE
     if closure is not None and closure != NONE:
         many = isinstance(thing, Optimizer) and isinstance(thing.cls, str) and m.profile.role(thing.cls) == "lbfgs"
         before, mark = state.turn, m.fresh()
@@ -388,6 +403,8 @@ def _instance_method(
         if job == "step" and first is not None:
             return step_of(m, state, first, replace(given, positional=given.positional[1:]), site)
         return m.unknown()
+    if role == "runtime":
+        return _runtime_method(m, state, name, given, site)
     if role == "distribution":
         job = m.profile.method("distribution", name)
         if job == "operation":
@@ -439,6 +456,27 @@ def _assistant(
         return Scope("accumulate", site)
     if job == "autocast":
         return Scope("neutral", site)
+    return m.unknown()
+
+
+def _runtime_method(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
+    """Call a method of an object that makes tensors and differentiates."""
+    job = m.profile.method("runtime", name)
+    if job == "leaf":
+        return library.leaf(m, state, site)
+    if job == "factory":
+        return library.cut(m, state, site, "made")
+    if job == "grad":
+        names = m.profile.backward_parameters.get(f"runtime.{name}", ())
+        first, second = ((names.index(key), key) if key in names else (None, key) for key in ("outputs", "inputs"))
+        asked = (given.get(*first), given.get(*second))
+        shifted = replace(given, positional=tuple(v for v in asked if v is not None), keywords=())
+        return functional.grad(m, state, f"runtime.{name}", shifted, site)
+    if job == "clear":
+        updates.clear(m, state, None, site)
+        return NONE
+    if job == "operation":
+        return library.operation(m, state, "Tensor." + name, given.values, site)
     return m.unknown()
 
 

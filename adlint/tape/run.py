@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from adlint import program as p
-from adlint.catalog import Profile
+from adlint.profiles import Profile
 from adlint.tape import (
     attributes,
     calls,
@@ -21,7 +21,7 @@ from adlint.tape import (
     verdicts,
 )
 from adlint.tape.abroad import Abroad
-from adlint.tape.facts import Fact, Facts
+from adlint.tape.facts import Event, Fact, Facts
 from adlint.tape.graph import ancestors
 from adlint.tape.machine import Exhausted, Machine, Stopped
 from adlint.tape.resolver import NOTHING, Resolver
@@ -206,6 +206,11 @@ def receiver_class(state: State, receiver: Ref) -> Ref:
     return cls if isinstance(cls, Ref) else receiver
 
 
+def _grown(m: Machine, event: Event, nodes: frozenset[int]) -> bool:
+    """Tell whether a forward in a loop that does not train is of a network that is trained elsewhere."""
+    return event.turn[-1][0] not in m.training_loops and not nodes & m.walked and bool(event.object & m.walked)
+
+
 def _close(m: Machine, uncalled: str, named: bool = False) -> None:
     """Note what only the end of a root can tell: forwards in evaluation that nothing backpropagated."""
     backpropagated = {site for site, nodes in m.forwards if nodes & m.walked}
@@ -217,6 +222,8 @@ def _close(m: Machine, uncalled: str, named: bool = False) -> None:
             bystander = bool(m.owned) and not (m.opaque_owner or event.object & (m.owned | m.reads))
             if not nodes & m.walked and any(m.nodes[one].callee is not None for one in event.object):
                 bystander = False
+            if m.profile.grows and not _grown(m, event, nodes):
+                continue
             evaluating = any(mark not in m.training_loops for mark, _ in event.turn)
             if not bystander and (nodes & m.walked or not evaluating):
                 continue

@@ -88,7 +88,7 @@ def forward(m: Machine, state: State, module: Value, given: calls.Arguments, sit
         m.entries.append(_entry(m, state, leaves, given, nodes, site))
         if not thing.hooked:
             around = scopes.outside(m, state, given.values, leaves, result, site)
-            if not around and thing.training is False:
+            if not around and (thing.training is False or m.profile.grows):
                 record(m, state, leaves, given, result, site)
     return result
 
@@ -186,6 +186,12 @@ def foreign_call(m: Machine, state: State, name: str, given: calls.Arguments, si
     return result
 
 
+def alien_call(m: Machine, state: State, given: calls.Arguments) -> Value:
+    """Call something of another framework: what it gives has a tape of its own."""
+    library.havoc(m, state, given.values)
+    return library.alien(m)
+
+
 def result_key(value: Value) -> Key:
     """Return the key under which the result of an unknown call is known as a network or optimizer."""
     return ("result", value)
@@ -197,6 +203,8 @@ def unknown_call(m: Machine, state: State, callee: Value, given: calls.Arguments
     if library.is_open(m, state, callee):
         callee = Unknown(result_key(callee) if member is None else ("attr", result_key(member[0]), member[1]))
     key = key_of(callee)
+    if library.is_alien(m, key):
+        return alien_call(m, state, given)
     if isinstance(callee, Unknown) and isinstance(key, tuple) and len(key) == 3 and key[0] == "attr":
         result = _named_method(m, state, key[1], str(key[2]), given, site)
         if result is not None:
@@ -238,7 +246,7 @@ def unknown_call(m: Machine, state: State, callee: Value, given: calls.Arguments
         m.entries.append(_entry(m, state, frozenset({leaf}), given, frozenset({node}), site))
     if outermost and network is not None and network == key:
         around = scopes.outside(m, state, values, frozenset({leaf}), result, site)
-        if not around and state.store.get(("mode", network)) is False:
+        if not around and (state.store.get(("mode", network)) is False or m.profile.grows):
             record(m, state, frozenset({leaf}), given, result, site)
     return result
 
@@ -280,6 +288,9 @@ def _named_method(m: Machine, state: State, base: Key, name: str, given: calls.A
         m.clears_seen.add(base)
         updates.clear(m, state, updates.unclaimed(m, state) | {library.leaf_of(m, base)}, site, receiver)
         return NONE
+    if m.profile.method("optimizer", name) == "apply":
+        methods.step_of(m, state, receiver, calls.Arguments(), site)
+        return given.get(1, "module") or m.unknown()
     if m.profile.method("optimizer", name) == "step":
         stepped = next((v for v in given.positional if isinstance(state.object(v), Optimizer)), None)
         if stepped is not None:

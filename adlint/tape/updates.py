@@ -228,6 +228,16 @@ def clear(m: Machine, state: State, leaves: frozenset[int] | None, site: p.Node,
         state.store.pop(("alias", one), None)
 
 
+def taken(m: Machine, state: State, tensor: Value, site: p.Node) -> Value:
+    """Return the gradient of a tensor that is read by a call; to read it is to use it."""
+    leaves = library.leaves_behind(m, state, tensor)
+    subject = site.function.value if isinstance(site, p.Call) and isinstance(site.function, p.Attribute) else None
+    event = m.event(state, "update", site, subject, object=("read", subject))
+    for one in leaves:
+        _apply(m, state, one, event, ("read", one), exact=True)
+    return Gradient(leaves) if leaves else NONE
+
+
 def overwrite(m: Machine, state: State, leaves: frozenset[int], site: p.Node) -> None:
     """Put something other than the gradients of a backward into slots."""
     retention.touched(m, state)

@@ -1,0 +1,148 @@
+"""The programs of the other frameworks, run: by PaddlePaddle and tinygrad themselves, and by a reference tape for those
+of which no Python package can be installed (tests/standins, written from the rules that the seeds state).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import oracle
+import pytest
+from conftest import REQUIRE_TORCH, cases
+
+from adlint.catalog import load
+from adlint.config import Settings
+from adlint.linter import fix, lint
+from adlint.source import Source
+
+if TYPE_CHECKING:
+    from conftest import Case
+
+STANDINS = Path(__file__).parent / "standins"
+NEEDS = {"burn": (), "mixed": ("paddle", "torch"), "paddle": ("paddle",), "tenferro": (), "tinygrad": ("tinygrad",)}
+"""The folders of programs that are run here, and the packages that they need."""
+
+FREED = {
+    "burn": "graph tape has already been consumed",
+    "mixed": "backward twice for the same subgraph",
+    "paddle": "backward twice for the same subgraph",
+}
+RAISES = {"carried-graph", "double-backward", "shared-backward", "stale-forward"}
+CASES = [case for case in cases() if case.rule in NEEDS]
+every_case = pytest.mark.parametrize("program", CASES, ids=lambda case: case.id)
+
+
+@cache
+def outcome(text: str) -> oracle.Outcome:
+    """Run a program in a child that finds the reference tapes, and computes tinygrad's values without a compiler."""
+    head = f"import os, sys; os.environ['DEV'] = 'PYTHON'; sys.path.insert(0, {str(STANDINS)!r}); "
+    return oracle.run(head + text if not text.startswith('"""') else _behind_docstring(text, head))
+
+
+def _behind_docstring(text: str, head: str) -> str:
+    docstring, _, rest = text.partition('"""\n')
+    return f'{docstring}"""; {head}\n{rest}'
+
+
+def ready(case: Case) -> None:
+    missing = [name for name in NEEDS[case.rule] if importlib.util.find_spec(name) is None]
+    if missing and os.environ.get(REQUIRE_TORCH) == "1" and sys.version_info[:2] == (3, 11):
+        pytest.fail(f"{missing} is not installed, and {REQUIRE_TORCH}=1 demands these tests", pytrace=False)
+    if missing or importlib.util.find_spec("torch") is None:
+        pytest.skip(f"{missing or 'torch'} is not installed")
+
+
+@every_case
+def test_programs_do_what_the_marks_say(program: Case) -> None:
+    """A wrong program raises as its framework does, at a marked line, or ends otherwise than the mended one; one that
+    trains nothing ends as it began; right and mended programs run through."""
+    ready(program)
+    found = outcome(program.text)
+    rules = {name for _, name in program.marks.want}
+    lines = {line for line, _ in program.marks.want}
+    if not rules:
+        assert found.error is None, found.error
+        assert found.result, "no RESULT"
+        return
+    if rules & RAISES:
+        assert FREED[program.rule] in (found.error or "")
+        assert found.line in lines
+    elif "inactive-grad" in rules:
+        assert "grad is inactive" in (found.error or "")
+        assert found.line in lines
+    elif program.golden is None:
+        assert rules == {"backward-without-graph"}
+        assert found.result
+        assert found.result[0] == found.result[-1]
+    else:
+        assert found.error is None, found.error
+        assert oracle.differ(found.result, outcome(program.golden).result)
+    if program.golden is not None:
+        assert outcome(program.golden).error is None
+
+
+@pytest.mark.parametrize("program", [c for c in CASES if c.golden or not c.wrong], ids=lambda case: case.id)
+def test_fixes_run_as_the_expert_meant(program: Case) -> None:
+    """What adlint makes of a wrong program ends with the result of the expert's."""
+    ready(program)
+    mended = fix(Source("case.py", program.text), Settings(), unsafe=True).text
+    assert outcome(mended).result == outcome(program.golden or program.text).result
+
+
+OURS = """\
+id = "ours"
+roots = ["ours"]
+consume = "always"
+rules = ["double-backward"]
+[terms]
+backward = "derive()"
+[backward_parameters]
+"Tensor.backward" = []
+[roles]
+module = ["ours.Layer"]
+[methods.tensor]
+backward = ["derive"]
+operation = ["*"]
+"""
+
+
+def test_a_framework_is_a_table(tmp_path: Path) -> None:
+    """Adds a framework that no Python file knows; its programs are judged by it, those of others are not."""
+    (tmp_path / "ours.toml").write_text(OURS, encoding="utf-8")
+    settings = Settings(root=tmp_path, frameworks=("ours.toml",))
+    text = "import ours\nlayer = ours.Layer(3)\nloss = (layer([1.0]) + 1).sum()\nloss.derive()\nloss.derive()\n"
+    (found,) = lint(Source("case.py", text), settings)
+    assert (found.name, found.span.start.line) == ("double-backward", 5)
+    assert lint(Source("case.py", text)) == []
+    assert lint(Source("case.py", text.replace("ours", "torch")), settings) == []
+    mended = fix(Source("case.py", text), settings).text
+    assert mended == text.replace("loss.derive()\nloss.derive()\n", "loss.derive()\n")
+
+
+MISUSED = """\
+import {module}
+model = {module}.nn.Linear(3, 1)
+optimizer = {module}.optim.SGD(model.parameters(), lr=0.1)
+for inputs in [1, 2, 3]:
+    loss = model(inputs).sum()
+    loss.backward()
+    optimizer.step()
+    loss.backward()
+model.eval()
+for inputs in [1, 2, 3]:
+    print(model(inputs))
+"""
+
+
+@pytest.mark.parametrize("name", [p.id for p in load().profiles.values() if p.rules == frozenset()])
+def test_frameworks_without_anything_to_say_are_left_alone(name: str) -> None:
+    """What is misuse in PyTorch is not reported of another framework, also beside PyTorch."""
+    assert lint(Source("case.py", MISUSED.format(module="torch")))
+    text = MISUSED.format(module=name)
+    assert lint(Source("case.py", text)) == []
+    assert lint(Source("case.py", "import torch\ntorch.ones(3).sum().backward\n" + text)) == []
