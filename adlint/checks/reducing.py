@@ -24,6 +24,8 @@ def reduced(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     if loss is None:
         return None
     how = "sum" if fact.event.kind == "grad" else "mean"
+    if how not in context.profile.terms:
+        return None
     text = rewriter.text_of(loss)
     whole = isinstance(loss, (p.Name, p.Attribute, p.Call, p.Subscript))
     edits = rewriter.replace(loss, f"{text}.{how}()" if whole else f"({text}).{how}()")

@@ -370,10 +370,10 @@ def walk(m: Machine, state: State, kind: str, name: str, root: Value, given: cal
     if inputs is not None and (kind == "grad" or inputs != NONE):
         limit = frozenset(library.nodes_in(m, state, inputs)) | library.leaves_behind(m, state, inputs)
     subject = site.arguments[0].value if isinstance(site, p.Call) and site.arguments else None
-    if isinstance(site, p.Call) and isinstance(site.function, p.Attribute) and name.endswith("Tensor.backward"):
+    if isinstance(site, p.Call) and isinstance(site.function, p.Attribute) and name.startswith("Tensor."):
         subject = site.function.value
     roots = tuple(dict.fromkeys(library.nodes_in(m, state, root)))
-    rooted = 0 if name.endswith("Tensor.backward") else 1
+    rooted = 0 if name.startswith("Tensor.") else 1
     asked = kind == "backward" and retained and _keeps(m, state, argument(m.profile.retain_argument)) and not given.open
     asked = asked and not any(_keeps(m, state, argument(other)) for other in m.profile.implied_retain)
     whole = not _others(given, names, rooted, m.profile.retain_argument)

@@ -175,7 +175,8 @@ def _tensor_method(m: Machine, state: State, receiver: Value, name: str, given: 
         if library.is_open(m, state, receiver) and given.positional:
             library.escape(m, state, [receiver, *given.values])
             return m.unknown()
-        framework.walk(m, state, "backward", "Tensor.backward", receiver, given, site)
+        called = f"Tensor.{name}" if f"Tensor.{name}" in m.profile.backward_parameters else "Tensor.backward"
+        framework.walk(m, state, "backward", called, receiver, given, site)
         return receiver if "backward" in m.profile.fluent else NONE
     if library.is_open(m, state, receiver) and m.profile.method("module", name) == "self":
         return receiver
@@ -462,10 +463,9 @@ def _assistant(
 def _runtime_method(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
     """Call a method of an object that makes tensors and differentiates."""
     job = m.profile.method("runtime", name)
-    if job == "leaf":
-        return library.leaf(m, state, site)
-    if job == "factory":
-        return library.cut(m, state, site, "made")
+    if job in ("leaf", "factory"):
+        made = library.leaf(m, state, site) if job == "leaf" else library.cut(m, state, site, "made")
+        return shapes.made(m, state, name, given, made)
     if job == "grad":
         names = m.profile.backward_parameters.get(f"runtime.{name}", ())
         first, second = ((names.index(key), key) if key in names else (None, key) for key in ("outputs", "inputs"))
@@ -476,7 +476,7 @@ def _runtime_method(m: Machine, state: State, name: str, given: calls.Arguments,
         updates.clear(m, state, None, site)
         return NONE
     if job == "operation":
-        return library.operation(m, state, "Tensor." + name, given.values, site)
+        return framework.operation(m, state, "Tensor." + name, given, site)
     return m.unknown()
 
 

@@ -171,10 +171,11 @@ def _ancestors(root: int) -> list[int]:
 
 
 def _clean() -> None:
-    """Drop the steps that no living handle leads to, and those that can never be walked in full again."""
-    reached = {node for one in _handles if one.node is not None for node in _ancestors(one.node)}
+    """Drop the steps that no living handle leads to, and those behind which one is gone that no handle stands for."""
+    living = {one.node for one in _handles if one.node is not None}
+    reached = {node for one in living for node in _ancestors(one)}
     for node in [*_graph]:
-        whole = all(one in _graph or one in _leaves for one in _ancestors(node))
+        whole = all(one in _graph or one in _leaves or one in living for one in _ancestors(node))
         if node not in reached or not whole:
             del _graph[node]
 
