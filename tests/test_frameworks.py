@@ -7,6 +7,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import re
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import oracle
 import pytest
-from conftest import REQUIRE_TORCH, cases
+from conftest import REQUIRE_TORCH, Marks, cases
 
 from adlint.catalog import load
 from adlint.config import Settings
@@ -233,3 +234,16 @@ def test_tenferro_has_slots_for_variables_alone(monkeypatch: pytest.MonkeyPatch)
     loss.backward(engine)
     assert (w.grad().value(), h.grad(), x.grad()) == ([6.0, 8.0], None, None)
     assert (h.tracks_grad(), x.tracks_grad()) == (True, False)
+
+
+def test_the_documented_profile(tmp_path: Path) -> None:
+    """The in-house profile of docs/frameworks.md finds what the page says; without it nothing is found."""
+    page = (Path(__file__).parent.parent / "docs" / "frameworks.md").read_text(encoding="utf-8")
+    parts = dict(re.findall(r"<!-- (\S+) -->\n```\w+\n(.*?)```", page, re.DOTALL))
+    (tmp_path / "acme.toml").write_text(parts["acme.toml"], encoding="utf-8")
+    text, marks = Marks.strip(parts["training.py"])
+    settings = Settings(root=tmp_path, frameworks=("acme.toml",))
+    found = lint(Source("training.py", text), settings)
+    assert {(item.span.start.line, item.name) for item in found} == marks.want
+    assert "    optimizer.reset_gradients()\n" in fix(Source("training.py", text), settings).text
+    assert lint(Source("training.py", text)) == []
