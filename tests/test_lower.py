@@ -17,6 +17,7 @@ import pytest
 from adlint import guard
 from adlint import program as ir
 from adlint.lower import CannotRead, in_deep_stack, is_deep, lower
+from adlint.positions import Positions
 from adlint.source import Source
 
 
@@ -262,10 +263,32 @@ def test_form_feeds() -> None:
     assert texts(text, ir.Constant) == ["'''\n\x0c'''"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\\\nx = a\ny\n",
+        "if b:\n    b\n    \\\n    x = a\ny\n",
+        "if b: b\n\\\nelse: x = a\ny",
+        "@b\n\\\ndef b():\n    x = a\ny",
+        "if b:\n\tb\n\t\\\n\\\n\tx = a\ny",
+    ],
+)
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_positions_after_a_bare_backslash(text: str, newline: str) -> None:
+    """Is right where the tree drops a line that is only continued, which is not to be edited around."""
+    text = text.replace("\n", newline)
+    assert texts(text, ir.Assign) == ["x = a"]
+    assert [name for name in texts(text, ir.Name) if name != "b"] == ["x", "a", "y"]
+    assert isinstance(places := lower(text, "a.py").span, Positions)
+    assert not places.exact
+
+
 @pytest.mark.parametrize("text", ["", "\n", "# comment", "\r\n\r\n", "a", "a\r"])
 def test_small_texts(text: str) -> None:
     """Reads files with next to nothing in them."""
     assert texts(text, ir.Name) == ["a"] * ("a" in text and "#" not in text)
+    assert isinstance(places := lower(text, "a.py").span, Positions)
+    assert places.exact
 
 
 PYTHON: dict[type[ast.AST], type[ir.Node]] = {
