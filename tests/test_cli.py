@@ -213,12 +213,13 @@ def test_what_is_done_is_said(project: Path) -> None:
     assert out == again
 
 
-def test_a_reader_that_goes_away(project: Path) -> None:
+@pytest.mark.parametrize("command", [("rules",), ("rule", "AD101")])
+def test_a_reader_that_goes_away(project: Path, command: tuple[str, ...]) -> None:
     """Ends without a word when nobody reads what is printed."""
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(
-        [sys.executable, "-m", "adlint", "rules"],
+        [sys.executable, "-m", "adlint", *command],
         cwd=project,
         stdout=writer,
         stderr=subprocess.PIPE,

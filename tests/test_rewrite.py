@@ -466,6 +466,11 @@ CANNOT: dict[str, tuple[str, Callable[[Program], object]]] = {
         lambda p: p.rewriter.unwrap(p.starting("with")),  # type: ignore[arg-type]
     ),
     "code that cannot be parsed": ("if a: b\n", lambda p: p.rewriter.insert_before(p.find("b"), "with")),
+    "a statement that goes on": ("a \\\n\nb\n", lambda p: p.rewriter.insert_after(p.find("a"), "n")),
+    "a tree that is not what the text says": (
+        "if a:\n    b\n\\\nc = d\n",  # the tree has the last line in the block
+        lambda p: p.rewriter.replace(p.find("a", ir.Name), "n"),
+    ),
     "a line that is continued": ("a\n\\\nb\n", lambda p: p.rewriter.insert_after(p.find("a"), "n")),
 }
 
