@@ -6,6 +6,7 @@ What is slow to load is loaded by the command that needs it.
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import time
@@ -38,8 +39,6 @@ def main() -> NoReturn:
     try:
         status = application()(prog_name="adlint", standalone_mode=False)
         sys.stdout.flush()
-    except click.exceptions.Exit as ending:
-        status = ending.exit_code
     except click.ClickException as error:
         error.show()
         status = error.exit_code
@@ -165,6 +164,7 @@ def _check_files(paths: Iterable[str], finder: Finder, options: Options) -> int:
     if options.fix or options.diff:
         for item in project.fix(found.files, results, unsafe=options.unsafe_fixes):
             if options.diff:
+                results[item.source.filename] = list(item.remaining)
                 changed += len(item.applied)
                 sys.stdout.write(item.diff())
                 continue
@@ -180,7 +180,7 @@ def _check_files(paths: Iterable[str], finder: Finder, options: Options) -> int:
         _say(f"settings: {home.origin or 'none, the defaults hold'}", "info")
         _say(f"{len(found.files)} files in {time.monotonic() - began:.2f} s", "info")
     if options.diff:
-        return _end_of_diff(changed, options)
+        return _end_of_diff(changed, itertools.chain.from_iterable(results.values()), options)
     findings = [item for path in sorted(results, key=lambda path: path.split(os.sep)) for item in results[path]]
     status = _report(findings, _sources(findings), mended, options)
     return 2 if failed else status
@@ -205,7 +205,7 @@ def _check_standard_input(finder: Finder, options: Options) -> int:
     except Unreadable as error:
         if copies:
             _copy(data)
-        return _report([linter.unreadable(name, error.message, error.position)], {}, 0, options)
+        return _report([linter.unreadable(name, error.message, error.position)], {}, 0, options, copies)
     follower = resolver(name, settings) if options.stdin_filename else None
     if not (options.fix or options.diff):
         found = linter.lint(source, settings, always_parse=True, resolver=follower)
@@ -213,18 +213,20 @@ def _check_standard_input(finder: Finder, options: Options) -> int:
     result = linter.fix(source, settings, options.unsafe_fixes, always_parse=True, resolver=follower)
     if options.diff:
         sys.stdout.write(Fixed(source, result.text, result.applied, result.remaining).diff())
-        return _end_of_diff(len(result.applied), options)
+        return _end_of_diff(len(result.applied), result.remaining, options)
     mended = source.with_text(result.text)
     _copy(mended.encode())
-    return _report(list(result.remaining), {name: mended}, len(result.applied), options)
+    return _report(list(result.remaining), {name: mended}, len(result.applied), options, copies)
 
 
-def _report(findings: list[Diagnostic], sources: dict[str, Source], mended: int, options: Options) -> int:
-    """Print the report, to standard error if the mended text has gone to standard output; return the exit status."""
+def _report(
+    findings: list[Diagnostic], sources: dict[str, Source], mended: int, options: Options, copied: bool = False
+) -> int:
+    """Print the report, to standard error if a text has been copied to standard output; return the exit status."""
     from adlint.linter import FAILED
     from adlint.reports import Result, renderer
 
-    stream = sys.stderr if options.fix and set(sources) & {options.stdin_filename or "-"} else sys.stdout
+    stream = sys.stderr if copied else sys.stdout
     color = _colors(options.color, stream.isatty())
     result = Result(tuple(findings), sources, mended, color, summary=not options.quiet)
     stream.write(renderer(options.output_format)(result))
@@ -233,9 +235,16 @@ def _report(findings: list[Diagnostic], sources: dict[str, Source], mended: int,
     return 1 if findings and not options.exit_zero else 0
 
 
-def _end_of_diff(changed: int, options: Options) -> int:
+def _end_of_diff(changed: int, remaining: Iterable[Diagnostic], options: Options) -> int:
+    from adlint.linter import FAILED
+
+    failures = [item for item in remaining if item.name == FAILED]
+    for item in failures:
+        _say(f"{item.filename}: {item.message}")
     if not options.quiet:
         _say(f"would fix {changed} problem{'' if changed == 1 else 's'}", "info")
+    if failures:
+        return 2
     return 1 if changed and not options.exit_zero else 0
 
 

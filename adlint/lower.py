@@ -97,9 +97,7 @@ class _Lowering:
             if isinstance(node, cst.SimpleStatementLine):
                 found.extend(self.statements(node.body))
             else:
-                statement = _STATEMENTS.get(type(node), _Lowering._unknown_statement)(self, node)
-                if statement is not None:
-                    found.append(statement)
+                found.append(_STATEMENTS.get(type(node), _Lowering._unknown_statement)(self, node))
         return tuple(found)
 
     def _suite(self, node: Any) -> tuple[ir.Statement, ...]:
@@ -501,7 +499,7 @@ _OPERATORS = {
 
 _COMPREHENSIONS: dict[type, str] = {cst.ListComp: "list", cst.SetComp: "set", cst.GeneratorExp: "generator"}
 
-_STATEMENTS: dict[type, Callable[[_Lowering, Any], ir.Statement | None]] = {
+_STATEMENTS: dict[type, Callable[[_Lowering, Any], ir.Statement]] = {
     cst.Assign: _Lowering._assign,
     cst.AnnAssign: _Lowering._annotated,
     cst.AugAssign: _Lowering._augment,

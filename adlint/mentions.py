@@ -15,6 +15,7 @@ from adlint.files import read_regular
 
 CALL = re.compile(rb"(?<!def )\b([A-Za-z_]\w*)[ \t]*\(")
 IMPORT = re.compile(rb"(?:^[ \t]*\"?|\\n)[ \t]*(?:from|import)[ \t]+([^\n#\\]+)", re.MULTILINE)
+ALIAS = re.compile(rb"\b([A-Za-z_]\w*)[ \t]+as[ \t]+([A-Za-z_]\w*)")
 WORD = re.compile(rb"[A-Za-z_]\w*")
 SKIPPED = {"node_modules", "__pycache__", "build", "dist", "site-packages"}
 MOST = 4_000
@@ -28,6 +29,8 @@ class Mentions:
         self._too_many = len(paths) > MOST
         self._calls: dict[bytes, set[str]] = {}
         self._imports: dict[bytes, set[str]] = {}
+        self._open: set[str] = set()
+        self._aliases: dict[bytes, set[bytes]] = {}
         for path in () if self._too_many else paths:
             self._add(path)
 
@@ -38,17 +41,36 @@ class Mentions:
             return
         for name in set(CALL.findall(data)):
             self._calls.setdefault(name, set()).add(path)
-        for name in {word for line in IMPORT.findall(data) for word in WORD.findall(line)}:
+        for name, alias in ALIAS.findall(data):
+            self._aliases.setdefault(name, set()).add(alias)
+        lines = IMPORT.findall(data)
+        for name in {word for line in lines for word in WORD.findall(line)}:
             self._imports.setdefault(name, set()).add(path)
+        if os.path.basename(path) == "__init__.py" or any(b"*" in line or b"(" in line for line in lines):
+            self._open.add(path)
 
     def callers(self, path: str, name: str) -> tuple[str, ...] | None:
-        """Return the other files that import from a file and call something of a name; None if nobody can tell."""
+        """Return the other files that import from a file, or from one that passes on what it imports from there, and
+        call something of a name; None if nobody can tell."""
         if self._too_many:
             return None
-        stem = os.path.splitext(os.path.basename(path))[0]
-        module = os.path.basename(os.path.dirname(path)) if stem == "__init__" else stem
-        found = self._calls.get(name.encode(), set()) & self._imports.get(module.encode(), set())
+        names = {name.encode(), *self._aliases.get(name.encode(), ())}
+        calling, naming = (
+            {file for one in names for file in words.get(one, ())} for words in (self._calls, self._imports)
+        )
+        found: set[str] = set()
+        ways = [path] if calling else []
+        for way in ways:
+            importing = self._imports.get(_module(way), set())
+            found |= calling & importing
+            ways += sorted((importing & (naming | self._open)).difference(ways))
         return tuple(sorted(found - {path}))
+
+
+def _module(path: str) -> bytes:
+    """Return the last part of the name by which a file is imported."""
+    stem = os.path.splitext(os.path.basename(path))[0]
+    return (os.path.basename(os.path.dirname(path)) if stem == "__init__" else stem).encode()
 
 
 def _files(folder: str) -> Iterator[str]:

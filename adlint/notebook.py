@@ -157,8 +157,6 @@ class Notebook:
 
     def _borders(self, text: str) -> list[tuple[int, int]]:
         """Return the number of each cell and the line of the comment above it."""
-        if self.marker not in text:
-            return []
         found = []
         for at, line in enumerate(_LINE.findall(text), 1):
             if line.startswith(self.marker):

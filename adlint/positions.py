@@ -59,7 +59,8 @@ class Positions:
             if last is not None:
                 end = spans[last.rpar[-1] if last.rpar else last][1]
         if self._dropped:
-            return self._in_text(start), self._in_text(end)
+            first = self._in_text(start)
+            return first, max(first, self._in_text(end - 1) + 1)
         return start, end
 
     def _count(self) -> _Counter:
@@ -77,27 +78,27 @@ class Positions:
         return self._counter
 
     def _in_text(self, offset: int) -> int:
+        """Return where in the text a character is that the tree has at an offset."""
         for place in self._dropped:
             if place > offset:
                 break
             offset += 1
-        return min(offset, len(self.source.text))
+        return offset
 
 
 def _dropped(code: str, text: str) -> tuple[list[int], bool]:
-    """Return where in the text the tree has dropped a form feed or a space, as libcst does before the colon of
-    `except (A, B) :`, and whether that explains all differences."""
+    """Return where in the text the tree has dropped form feeds, the space before the colon of `except (A, B) :`, or a
+    line that holds nothing but a backslash, and whether edits are safe: the last changes what a line begins with."""
     places = []
     at = 0
     for place, character in enumerate(text):
         if at < len(code) and code[at] == character:
             at += 1
-        elif character in "\f \t":
+        elif character in "\f \t\r\n\\":
             places.append(place)
         else:
-            # A final lone CR is dropped too, and harmless.
-            return places, at == len(code) and text[place:] == "\r"
-    return places, at == len(code)
+            return places, False
+    return places, at == len(code) and not any(text[place] == "\\" for place in places)
 
 
 class _Counter:

@@ -168,10 +168,6 @@ class Base:
         """Whether the framework calls `method` with recording off."""
         return _among(method, self.hooks_without_recording)
 
-    def runs_by_framework(self, method: str) -> bool:
-        """Whether the framework calls `method` at all, with recording on or off."""
-        return self.runs_without_recording(method) or _among(method, self.hooks_by_framework)
-
 
 @dataclass(frozen=True, slots=True)
 class Names:

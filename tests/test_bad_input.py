@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import multiprocessing
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import programs
 import pytest
 from click.testing import CliRunner
 
 from adlint import linter, project
+from adlint.cache import Cache
 from adlint.cli import application
-from adlint.config import Finder
+from adlint.config import Finder, Settings
+from adlint.diagnostics import Diagnostic
 from adlint.discovery import discover
 from adlint.source import Source
 
@@ -208,3 +215,158 @@ run(model)
 run(table)
 """
     assert linter.FAILED not in {item.name for item in linter.lint(Source("case.py", text))}
+
+
+def broken(results: dict[str, list[Diagnostic]]) -> dict[str, list[str]]:
+    """Return the names of what is reported, file by file."""
+    return {os.path.basename(path): [item.name for item in items] for path, items in results.items()}
+
+
+def test_a_failure_outside_the_analysis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Is one finding for its file, in linting and in fixing, and is not kept in the cache."""
+    lints, fixes = linter.lint, linter.fix
+    for name in ("a.py", "b.py"):
+        (tmp_path / name).write_bytes(BAD)
+    found = discover([str(tmp_path)], Finder())
+
+    def fail(function: Callable[..., Any]) -> Callable[..., Any]:
+        def tried(source: Source, *arguments: Any, **keywords: Any) -> Any:
+            if source.filename.endswith("a.py"):
+                raise OSError("no room")
+            return function(source, *arguments, **keywords)
+
+        return tried
+
+    results = project.lint(found)
+    assert broken(results) == {"a.py": ["double-backward"], "b.py": ["double-backward"]}
+    monkeypatch.setattr(linter, "fix", fail(fixes))
+    torn, whole = project.fix(found.files, results, unsafe=False)
+    assert (torn.text, torn.applied) == (BAD.decode(), ())
+    assert [item.name for item in torn.remaining] == ["double-backward", linter.FAILED]
+    assert "OSError: no room (test_bad_input:" in torn.remaining[1].message
+    assert whole.text == programs.GOOD
+    monkeypatch.setattr(linter, "lint", fail(lints))
+    for _ in range(2):
+        assert broken(project.lint(found, Cache(tmp_path))) == {"a.py": [linter.FAILED], "b.py": ["double-backward"]}
+    monkeypatch.setattr(linter, "lint", lints)
+    assert broken(project.lint(found, Cache(tmp_path))) == {"a.py": ["double-backward"], "b.py": ["double-backward"]}
+
+
+def test_a_worker_that_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Finds out which file takes its worker down, reports it there, and lints the others."""
+    lints = linter.lint
+    for name in ("a.py", "b.py", "c.py"):
+        (tmp_path / name).write_bytes(BAD)
+
+    def die(source: Source, *arguments: Any, **keywords: Any) -> list[Diagnostic]:
+        if source.filename.endswith("b.py"):
+            os._exit(9)
+        return lints(source, *arguments, **keywords)
+
+    monkeypatch.setattr(linter, "lint", die)
+    monkeypatch.setattr(project, "ALONE", 0)
+    monkeypatch.setattr(project, "_processors", lambda: 2)
+    results = project.lint(discover([str(tmp_path)], Finder()))
+    assert broken(results) == {"a.py": ["double-backward"], "b.py": [linter.FAILED], "c.py": ["double-backward"]}
+    assert "BrokenProcessPool" in results[str(tmp_path / "b.py")][0].message
+
+
+def test_workers_tidy_up_and_end_with_their_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looks for cycles only after a good deal of text, and ends when nobody waits for the result any more."""
+    done: list[object] = []
+    for name in ("freeze", "disable", "collect"):
+        monkeypatch.setattr(gc, name, lambda name=name: done.append(name))
+    monkeypatch.setattr(project, "_COLLECT_AFTER", 10)
+    monkeypatch.setattr(project, "_done", 0)
+    project._start()  # this process has no parent that could end
+    task = project._Task(Source("a.py", "x = 123"), Settings())
+    assert [project._work(lambda task: task.source.text, task) for _ in range(3)] == ["x = 123"] * 3
+    assert done == ["freeze", "disable", "collect"]
+    reader, writer = os.pipe()
+    os.close(writer)  # readable at once, as the sentinel of a process that has ended
+    monkeypatch.setattr(multiprocessing, "parent_process", lambda: SimpleNamespace(sentinel=reader))
+    monkeypatch.setattr(os, "_exit", done.append)
+    project._end_with_parent()
+    os.close(reader)
+    assert done[-1] == 1
+
+
+def test_how_many_processors_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counts those that this process may use where the system tells, else all, else one."""
+    assert project._processors() == len(os.sched_getaffinity(0))
+    monkeypatch.delattr(os, "sched_getaffinity")
+    assert project._processors() == os.cpu_count()
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert project._processors() == 1
+
+
+def test_a_fix_that_the_encoding_lacks(tmp_path: Path) -> None:
+    """Does not write a text that the file's encoding has no characters for."""
+    file = tmp_path / "a.py"
+    file.write_bytes(b"# coding: ascii\nx = 1\n")
+    fixed = project.Fixed(Source.read(str(file)), "# coding: ascii\n\u00e9 = 1\n", (), ())
+    with pytest.raises(OSError, match="the fix has characters that ascii lacks") as caught:
+        project.write(fixed)
+    assert caught.value.filename == str(file)
+    assert file.read_bytes() == b"# coding: ascii\nx = 1\n"
+
+
+def test_a_failure_without_a_place() -> None:
+    """Names the error, and where it was raised if that is known."""
+    error = KeyError("x\ny")
+    assert "KeyError: 'x\\ny'" in linter.failed("a.py", error).message
+    assert "(" not in linter.failed("a.py", error).message
+    with pytest.raises(KeyError) as raised:
+        raise error
+    assert f"({__name__}:" in linter.failed("a.py", raised.value).message
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = '\ud800'\n", "cannot be parsed: 'utf-8' codec can't encode character '\\ud800'"),
+        (f"x = {'1' * 5_000}\n", ""),
+        ("def f(:\n", "syntax error: invalid syntax"),
+    ],
+)
+def test_a_text_without_autograd_that_is_no_python(text: str, message: str) -> None:
+    """Says so only if every text is to be parsed."""
+    source = Source("a.py", text)
+    assert linter.lint(source) == []
+    found = linter.lint(source, always_parse=True)
+    assert [item.message[: len(message)] for item in found] == [message] * bool(message)
+
+
+def test_files_that_come_and_go_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Says of a file that is gone that it cannot be read, whatever the cache knows, and keeps nothing of it."""
+    file = tmp_path / "a.py"
+    file.write_bytes(BAD)
+    os.utime(file, (1, 1))
+    found = discover([str(tmp_path)], Finder())
+    assert broken(project.lint(found, Cache(tmp_path))) == {"a.py": ["double-backward"]}
+    assert broken(project.lint(found, Cache(tmp_path))) == {"a.py": ["double-backward"]}
+    file.unlink()
+    (gone,) = project.lint(found, Cache(tmp_path))[str(file)]
+    assert (gone.name, gone.message) == ("unreadable-source", "cannot be read: No such file or directory")
+    (tmp_path / "b.py").write_text("x = 1\n")
+    skims = linter.skim
+
+    def skim(source: Source, settings: Settings) -> list[Diagnostic]:
+        os.unlink(source.filename)
+        return skims(source, settings)
+
+    monkeypatch.setattr(linter, "skim", skim)
+    results = project.lint(discover([str(tmp_path)], Finder()), Cache(tmp_path))
+    assert broken(results) == {"b.py": []}
+    assert not any("b.py" in table.read_text() for table in (tmp_path / ".adlint_cache").glob("*.json"))
+
+
+def test_the_cache_of_another_version(tmp_path: Path) -> None:
+    """Is taken away when something new is kept."""
+    (tmp_path / "a.py").write_bytes(BAD)
+    old = tmp_path / ".adlint_cache" / "0123-4567.json"
+    old.parent.mkdir()
+    old.write_text("{}")
+    assert broken(project.lint(discover([str(tmp_path)], Finder()), Cache(tmp_path))) == {"a.py": ["double-backward"]}
+    assert not old.exists()
+    assert len(list(old.parent.glob("*.json"))) == 1

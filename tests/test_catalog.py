@@ -281,6 +281,20 @@ backward = "backward()"
         ('[saves]\nsometimes = ["f"]', "saves.sometimes"),
         ('[[bases]]\nnames = ["ours.A"]\nrole = "module-base"\ncalls = ["dance"]', "bases[0].calls"),
         ('[[bases]]\nnames = ["ours.A"]\nrole = "module-base"\nhook = []', "bases[0].hook"),
+        ('[[bases]]\nnames = ["ours.A"]\nrole = "wizard"', "bases[0].role"),
+        ('[[bases]]\nnames = ["ours.A"]\nrole = "module-base"\nmethods = {f = "wizard"}', "bases[0].methods"),
+        ('[[bases]]\nnames = ["ours.A"]\nrole = "module-base"\nmethods = {f = 1}', "bases[0].methods.f"),
+        ('[[bases]]\nnames = ["ours.f"]\nrole = "module-base"\n[roles]\nplain = ["ours.f"]', "bases"),
+        ("[roles]\nplain = [1]", "roles.plain"),
+        ('[roles]\nplain = "ours.f"', "roles.plain"),
+        ('[roles]\nplain = ["ours.[z-a]*"]', "roles.plain"),
+        ("[roles]\n[roles.plain]", "roles.plain"),
+        ('[keeps]\nalways = ["f"]\ntracked = ["f"]', "keeps.tracked"),
+        ('[keeps]\nnever = ["f"]', "keeps.never"),
+        ('[tracking]\nf = "yes"', "tracking"),
+        ("[[modal]]\nnames = []\nposition = 1.5", "modal[0].position"),
+        ("[results]\ntensor = [1]", "results.tensor"),
+        ("[tracking]\nf = true\n[wizard]", "wizard"),
     ],
 )
 def test_broken_profiles_name_the_key(tmp_path: Path, more: str, key: str) -> None:
@@ -291,6 +305,61 @@ def test_broken_profiles_name_the_key(tmp_path: Path, more: str, key: str) -> No
     with pytest.raises(CatalogError) as failure:
         read_profile(file, CATALOG.rules)
     assert failure.value.key == key
+    assert str(failure.value).startswith(f"frameworks/ours.toml: {key}: ")
+
+
+@pytest.mark.parametrize(
+    ("first", "key"),
+    [
+        ('patterns = [["wizard", "ours.*"]]', "patterns"),
+        ('patterns = [["plain"]]', "patterns"),
+        ('patterns = ["plain"]', "patterns"),
+        ('patterns = [["plain", "ours.[z-a]*"]]', "patterns"),
+        ("bases = [1]", "bases[0]"),
+        ("modal = [1]", "modal[0]"),
+        ('augments = "yes"', "augments"),
+        ("seeds = [1]", "seeds"),
+        ('retain_argument = " "', "retain_argument"),
+    ],
+)
+def test_broken_values_name_the_key(tmp_path: Path, first: str, key: str) -> None:
+    """Says where a profile holds something else than it should, above its tables."""
+    file = tmp_path / "ours.toml"
+    file.write_text(f"{first}\n{GOOD_PROFILE}", encoding="utf-8")
+    with pytest.raises(CatalogError) as failure:
+        catalog.read_profile(file)
+    assert failure.value.key == key
+    assert str(failure.value).startswith(f"frameworks/ours.toml: {key}: ")
+
+
+def test_a_profile_is_named_like_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "theirs.toml"
+    file.write_text(GOOD_PROFILE, encoding="utf-8")
+    with pytest.raises(CatalogError, match=r"^frameworks/theirs\.toml: id: is 'ours', the file says 'theirs'$"):
+        catalog.read_profile(file)
+
+
+@pytest.mark.parametrize(
+    ("family", "name", "number", "problem"),
+    [
+        ("slots", "other-rule", "AD199", "slots/other-rule.toml: id: AD199 is taken by some-rule"),
+        ("slots", "some-rule", "AD299", "slots/some-rule.toml: name: some-rule exists in another family"),
+    ],
+)
+def test_rules_are_listed_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, family: str, name: str, number: str, problem: str
+) -> None:
+    """Refuses a second rule with the id or the name of another."""
+    monkeypatch.setattr(catalog, "_root", lambda: tmp_path)
+    for folder, rule, code in (("graph", "some-rule", "AD199"), (family, name, number)):
+        (tmp_path / folder).mkdir()
+        text = GOOD_RULE.replace("some-rule", rule).replace("AD199", code)
+        (tmp_path / folder / f"{rule}.toml").write_text(text, encoding="utf-8")
+        if folder == "graph":
+            assert list(catalog.load.__wrapped__().rules) == ["some-rule"]
+    with pytest.raises(CatalogError) as failure:
+        catalog.load.__wrapped__()
+    assert str(failure.value) == problem
 
 
 def test_parts_are_merged(tmp_path: Path) -> None:

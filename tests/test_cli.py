@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
+import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from programs import BAD, GOOD, LINE
 
-from adlint import __version__
+from adlint import __version__, cli, linter
 from adlint.catalog import load
+from adlint.source import Source
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -167,6 +172,126 @@ def test_standard_input(project: Path) -> None:
     )[:2]
 
 
+@pytest.mark.parametrize("flags", [(), ("--fix",), ("--diff",), ("--fix", "--diff")])
+def test_standard_input_that_cannot_be_read(project: Path, flags: tuple[str, ...]) -> None:
+    """Says where and why; as a filter it passes on what it was given, and nothing else."""
+    data = b"import torch\nx = '\xff'\n"
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "adlint",
+            "check",
+            "-",
+            "--stdin-filename",
+            "a/b.py",
+            "--output-format",
+            "concise",
+            *flags,
+        ],
+        cwd=project,
+        input=data,
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    report = b"a/b.py:2:6: error AD002 unreadable-source: byte 0xff is not utf-8 text\nFound 1 error.\n"
+    passed_on = flags == ("--fix",)
+    assert (1, data if passed_on else report) == (done.returncode, done.stdout)
+    assert done.stderr == (report if passed_on else b"")
+
+
+def test_what_is_done_is_said(project: Path) -> None:
+    """Names the settings that hold for the folder, and counts the files."""
+    _, out, err = adlint("check", "-v", "--no-cache", folder=project)
+    first, second = err.splitlines()
+    assert first == "adlint: info: settings: none, the defaults hold"
+    assert re.fullmatch(r"adlint: info: 2 files in \d+\.\d\d s", second)
+    (project / "adlint.toml").touch()
+    _, again, err = adlint("check", "-v", "--no-cache", "train.py", folder=project)
+    assert err.startswith(f"adlint: info: settings: {project / 'adlint.toml'}\nadlint: info: 1 files in ")
+    assert out == again
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_goes_away(project: Path, unbuffered: str) -> None:
+    """Ends without a word when nobody reads what is printed."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "adlint", "rules"],
+        cwd=project,
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": unbuffered},
+        check=False,
+    )
+    os.close(writer)
+    assert (1, b"") == (done.returncode, done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("failure", "status", "said"),
+    [
+        (KeyboardInterrupt(), 130, ""),
+        (click.Abort(), 130, ""),
+        (click.UsageError("no such\nthing"), 2, "Error: no such\nthing\n"),
+        (AssertionError("the tape\nis torn"), 2, "adlint: error: internal error: AssertionError: the tape\\nis torn\n"),
+        (RecursionError(), 2, "adlint: error: internal error: RecursionError: \n"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_how_it_ends(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    failure: BaseException,
+    status: int,
+    said: str,
+) -> None:
+    """Turns whatever happens into a status and one line, without a traceback."""
+
+    def fail(**_: object) -> int:
+        raise failure
+
+    monkeypatch.setattr(cli, "application", lambda: fail)
+    monkeypatch.setattr(sys, "argv", ["adlint", "check"])
+    monkeypatch.setattr(sys, "stdout", io.StringIO())  # as a host program may have it
+    with pytest.raises(SystemExit) as ending:
+        cli.main()
+    assert status == ending.value.code
+    err = capsys.readouterr().err
+    assert said == (err[err.index("Error:") :] if "Error: no" in said else err)
+
+
+@pytest.mark.parametrize("path", [".", "train.py", "-"])
+@pytest.mark.parametrize("exit_zero", [(), ("--exit-zero",)])
+def test_a_failure_is_not_hidden_by_a_diff(
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    path: str,
+    exit_zero: tuple[str, ...],
+) -> None:
+    """Exits with 2 and names the file and the failure, though there is nothing to show."""
+
+    def fail(source: Source, profile: object, resolver: object) -> list[object]:
+        if source.filename != "good.py":
+            raise AssertionError("the tape is torn")
+        return []
+
+    monkeypatch.setattr(linter, "_analyse", fail)
+    monkeypatch.chdir(project)
+    monkeypatch.setattr(sys, "argv", ["adlint", "check", "--diff", "--no-cache", *exit_zero, path])
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(BAD.encode())))
+    with pytest.raises(SystemExit) as ending:
+        cli.main()
+    out, err = capsys.readouterr()
+    first, second = err.splitlines()
+    assert (2, "", "adlint: info: would fix 0 problems") == (ending.value.code, out, second)
+    assert first.startswith(f"adlint: error: {'-' if path == '-' else 'train.py'}: ")
+    assert "AssertionError: the tape is torn" in first
+
+
 def test_excluded_files_are_left_out_if_forced(project: Path) -> None:
     """Does for pre-commit what a search of the folder does by itself."""
     (project / "adlint.toml").write_text('extend-exclude = ["train.py"]')
@@ -238,6 +363,11 @@ def test_a_rule_is_explained(project: Path) -> None:
     status, out, _ = adlint("rule", "AD101", folder=project)
     assert (0, out) == adlint("rule", "double-backward", folder=project)[:2]
     assert (0, True, True, False) == (status, rule.why in out, rule.good.strip() in out, "{" in out.split("##")[0])
+    assert "## Fix safety" in out
+    _, out, _ = adlint("rule", "unreadable-source", folder=project)
+    assert (True, False) == ("\n- fix: none\n" in out, "Fix safety" in out)
+    status, out, _ = adlint("rule", "AD101", folder=project, FORCE_COLOR="1")
+    assert (0, True, False) == (status, "double-backward" in out and "\x1b[" in out, "## Why" in out)
 
 
 def test_the_rules_are_listed(project: Path) -> None:
@@ -249,6 +379,7 @@ def test_the_rules_are_listed(project: Path) -> None:
 def test_version_and_help(project: Path) -> None:
     """Answers at once."""
     assert (0, f"adlint {__version__}\n", "") == adlint("--version", folder=project)
+    assert (0, f"adlint {__version__}\n", "") == adlint("--version", "check", folder=project)
     assert (0, True) == (lambda done: (done[0], "check" in done[1]))(adlint("--help", folder=project))
     loaded = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "adlint", "--version"],
@@ -269,3 +400,15 @@ def test_the_package_itself_is_cheap_to_import() -> None:
     assert "lint" in dir(package)
     with pytest.raises(AttributeError, match="lnit"):
         package.lnit  # noqa: B018
+
+
+def test_the_folder_is_not_imported_from(project: Path) -> None:
+    """Runs none of the modules that it lints, however Python looks for modules."""
+    for name in ("click", "ast", "torch", "tokenize"):
+        (project / f"{name}.py").write_text("raise SystemExit(7)\n")
+    expected = adlint("check", "--output-format", "concise", folder=project)
+    assert (1, True) == (expected[0], expected[1].startswith(f"train.py:{LINE}:5: error AD101"))
+    if sys.version_info >= (3, 11):
+        assert expected == adlint("check", "--output-format", "concise", folder=project, PYTHONSAFEPATH="1")
+    module = importlib.import_module("adlint.__main__")  # does nothing where it is not what is run
+    assert "main" not in vars(module)

@@ -76,6 +76,9 @@ def test_the_more_specific_selector_wins() -> None:
         ('[severity]\ndouble-backward = "loud"', 2, "must be one of error, warning, info, off, not `loud`"),
         ('[severity]\ndubble-backward = "off"', 2, "did you mean `double-backward`?"),
         ("frameworks = ['gone.toml']", 0, "`frameworks`"),
+        ('"sl\\u0065ct" = []', 0, "`slect`: unknown key; did you mean `select`?"),
+        ("respect-gitignore = 1979-05-27", 1, "must be true or false, not a date or time"),
+        ("extend-exclude = ['a/[z-a]']", 1, "is no pattern of paths"),
         ("select = [", 1, ""),
         ("a = 1\na = 2", 2, ""),
     ],
@@ -109,6 +112,33 @@ def test_the_closest_file_holds(tmp_path: Path) -> None:
     (inner / "pyproject.toml").write_text("[tool.adlint]")
     assert () == Finder().of(inner).ignore
     assert ("AD101",) == Finder(tmp_path / "adlint.toml").of(inner).ignore
+
+
+def test_files_elsewhere(tmp_path: Path) -> None:
+    """Compares a file that is not below the settings by its whole path."""
+    (tmp_path / "a").mkdir()
+    found = settings(tmp_path / "a", '[per-file-ignores]\n"b/x.py" = ["AD101"]\n"y.py" = ["AD102"]')
+    assert found.relative(str(tmp_path / "b" / "x.py")) == (tmp_path / "b" / "x.py").as_posix().lstrip("/")
+    assert set() == found.ignored_in(str(tmp_path / "b" / "x.py"))
+    assert {"shared-backward"} == found.ignored_in(str(tmp_path / "b" / "y.py"))
+    assert {"double-backward"} == found.ignored_in(str(tmp_path / "a" / "b" / "x.py"))
+
+
+def test_a_project_file_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Takes one that nobody may read for one of another tool, unless it is asked for."""
+    file = tmp_path / "pyproject.toml"
+    file.write_text('[tool.adlint]\nignore = ["AD101"]')
+    reads = Path.read_text
+
+    def refuse(path: Path, *arguments: str, **keywords: str) -> str:
+        if path == file:
+            raise PermissionError(13, "Permission denied", path)
+        return reads(path, *arguments, **keywords)
+
+    monkeypatch.setattr(Path, "read_text", refuse)
+    assert Finder().of(tmp_path).origin is None
+    with pytest.raises(ConfigError, match=r"pyproject\.toml: cannot be read: Permission denied$"):
+        Finder(file)
 
 
 def test_flags_change_the_settings(tmp_path: Path) -> None:

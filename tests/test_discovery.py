@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -113,6 +114,29 @@ def test_a_folder_that_cannot_be_listed_is_a_problem(tree: Path, monkeypatch: py
     found = discover(["."], Finder())
     assert ["a.py", "b.pyw", "d.ipynb", "pkg/e.py"] == [file.path for file in found.files]
     assert ["env", os.path.join("pkg", "deep")] == [problem.path for problem in found.problems]
+
+
+def test_an_entry_that_cannot_be_looked_at_is_a_problem(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names it with the reason, and goes on with the others."""
+    listed = os.scandir
+
+    class Entry:
+        """An entry of a folder whose kind the system does not tell."""
+
+        name, path = "f.py", os.path.join("pkg", "deep", "f.py")
+
+        def is_dir(self, follow_symlinks: bool = True) -> bool:
+            raise OSError(5, "Input/output error", self.path)
+
+    def scandir(path: str) -> object:
+        if os.path.basename(path) == "deep":
+            return contextlib.nullcontext([Entry()])
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    found = discover(["."], Finder())
+    assert ["a.py", "b.pyw", "d.ipynb", "env/i.py", "pkg/e.py"] == [file.path for file in found.files]
+    assert [(Entry.path, "cannot be looked at: Input/output error")] == [(p.path, p.reason) for p in found.problems]
 
 
 def test_a_folder_may_be_called_like_a_file(tree: Path) -> None:

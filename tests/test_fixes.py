@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import permutations
 
 import pytest
@@ -117,6 +118,43 @@ def test_a_fix_that_brings_findings_is_withdrawn(monkeypatch: pytest.MonkeyPatch
     """Does not trade one finding for two."""
     mend = {"bad": "awful, awful", "awful": "(awful)"}
     assert ("bad\n", 0, 1) == fixed(monkeypatch, "bad\n", mend)
+
+
+def test_a_fix_that_mends_another_finding_is_withdrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looks at the finding that was to be mended, not at the number of findings."""
+
+    def analyse(source: Source, profile: object, resolver: object) -> list[Diagnostic]:
+        found = findings(source, {"one": "1", "two": "2"}, Applicability.SAFE)
+        return [replace(item, fix=found[-1].fix if number == 0 else None) for number, item in enumerate(found)]
+
+    monkeypatch.setattr(linter, "_analyse", analyse)
+    text = "import torch  # backward\none, two\n"
+    result = linter.fix(Source("x.py", text), Settings())
+    assert (text, 0, 2) == (result.text, len(result.applied), len(result.remaining))
+
+
+def test_one_fix_that_fails_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes the fixes one by one where they cannot be made together."""
+    mend = {"awful": "good", "bad": "if", "worse": "fine"}
+    assert ("good\nbad\nfine\n", 2, 1) == fixed(monkeypatch, "awful\nbad\nworse\n", mend)
+
+
+def test_rounds_come_to_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stops after so many rounds, with what is mended until then."""
+
+    def analyse(source: Source, profile: object, resolver: object) -> list[Diagnostic]:
+        top = source.span(0, 0)
+        return [
+            replace(item, fix=Fix("mend it", Applicability.SAFE, (*item.fix.edits, Edit(top, f"# {item.message}\n"))))
+            for item in findings(source, {f"bad{number}": "good" for number in range(20)}, Applicability.SAFE)
+            if item.fix and f"# {item.message}\n" not in source.text
+        ]
+
+    monkeypatch.setattr(linter, "_analyse", analyse)
+    text = "import torch  # backward\n" + "".join(f"bad{number}\n" for number in range(12))
+    result = linter.fix(Source("x.py", text), Settings())
+    assert (linter.ROUNDS, 12 - linter.ROUNDS) == (len(result.applied), len(result.remaining))
+    assert result.text.count("good\n") == linter.ROUNDS
 
 
 def test_unsafe_fixes_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

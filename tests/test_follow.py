@@ -15,11 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from adlint import discovery, linter, project
+from adlint import discovery, follow, linter, project
 from adlint.cache import Cache
 from adlint.config import Finder, Settings
-from adlint.follow import Follower, Project
+from adlint.follow import LARGEST, Follower, Project
 from adlint.source import Source
+from adlint.tape.resolver import NOTHING
 
 MARK = re.compile(r"[ \t]*# want: ([\w-]+)[ \t]*$", re.M)
 FOLDERS = sorted(path for path in (Path(__file__).parent / "projects").iterdir() if path.is_dir())
@@ -203,3 +204,55 @@ def test_where_imports_lead(
 def test_a_text_alone() -> None:
     """Without a resolver, imports lead nowhere."""
     assert linter.lint(Source("train.py", TRAIN)) == []
+
+
+def test_what_cannot_be_followed(tmp_path: Path) -> None:
+    """Takes a file that cannot be read, or is too large, and a folder for code that nobody can see."""
+    (tmp_path / "adlint.toml").touch()
+    (tmp_path / "train.py").write_text(TRAIN)
+    helpers = tmp_path / "helpers.py"
+
+    def names() -> list[str]:
+        return [name for _, name in found(tmp_path, [tmp_path / "train.py"]).get("train.py", [])]
+
+    helpers.write_text(NET.format("print(torch)"))
+    assert names() == ["missing-zero-grad"]
+    helpers.write_text(NET.format("print(torch)") + "#" * LARGEST)
+    assert names() == []
+    helpers.unlink()
+    helpers.symlink_to("nowhere.py")
+    assert names() == []
+    helpers.unlink()
+    (tmp_path / "helpers").mkdir()
+    (tmp_path / "helpers" / "more.py").write_text(NET.format("print(torch)"))
+    assert names() == []
+    follower = Follower(Project(str(tmp_path), Settings().profiles.values()), str(tmp_path / "train.py"))
+    folder = str(tmp_path / "helpers")
+    assert (follower.program(folder), follower.names(folder, "prepare"), follower.uses.read) == (None, False, {})
+    assert follower.submodule(folder, "more") == str(tmp_path / "helpers" / "more.py")
+
+
+def test_programs_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keeps the programs of so many characters of other files, and reads one again that it needs again."""
+    texts = {name: NET.format(f"print(torch, '{name}')") for name in ("a", "b", "c")}
+    for name, text in texts.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.setattr(follow, "KEPT", 2 * len(texts["a"]))
+    known = Project(str(tmp_path), Settings().profiles.values())
+
+    def program(name: str) -> object:
+        return known.program(str(tmp_path / f"{name}.py"), f"{name}.py")
+
+    first = program("a")
+    assert first is not None
+    assert program("b") is not None
+    assert program("a") is first
+    assert program("c") is not None
+    assert program("a") is not first
+
+
+def test_nothing_to_follow() -> None:
+    """A text by itself is a project that has no other files."""
+    assert NOTHING.identity("a.py") == "a.py"
+    assert (NOTHING.find("a.py", "b"), NOTHING.submodule("b", "c"), NOTHING.program("b")) == (None, None, None)
+    assert (NOTHING.names("b", "c"), NOTHING.callers("a.py", "f")) == (False, ())

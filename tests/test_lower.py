@@ -14,9 +14,11 @@ from types import ModuleType
 
 import pytest
 
-from adlint import guard
+from adlint import guard, linter
+from adlint import lower as lower_module
 from adlint import program as ir
 from adlint.lower import CannotRead, in_deep_stack, is_deep, lower
+from adlint.positions import Positions
 from adlint.source import Source
 
 
@@ -145,6 +147,9 @@ def texts(text: str, kind: type[ir.Node] | tuple[type[ir.Node], ...]) -> list[st
             "Match(Name('a'), [Case(['x', 'y'], False, Name('z'), [Pass()]), "
             "Case(['v', 'r', 'p', 'q'], False, None, [Pass()]), Case([], True, None, [Pass()])])",
         ),
+        ("match a:\n case {'k': v}: pass", "Match(Name('a'), [Case(['v'], False, None, [Pass()])])"),
+        (f"x = {'1' * 5_000}", "Assign([Name('x')], Opaque([]), None)"),
+        ("'a' '\\N{nobody}'", "Evaluate(Opaque([]))"),
         ("match a:\n case x if b: pass\n case (1 | x) as y: pass", "Match(Name('a'), [Case(['x'], False, Name('b'), "
          "[Pass()]), Case(['x', 'y'], True, None, [Pass()])])"),
     ],
@@ -262,10 +267,32 @@ def test_form_feeds() -> None:
     assert texts(text, ir.Constant) == ["'''\n\x0c'''"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\\\nx = a\ny\n",
+        "if b:\n    b\n    \\\n    x = a\ny\n",
+        "if b: b\n\\\nelse: x = a\ny",
+        "@b\n\\\ndef b():\n    x = a\ny",
+        "if b:\n\tb\n\t\\\n\\\n\tx = a\ny",
+    ],
+)
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_positions_after_a_bare_backslash(text: str, newline: str) -> None:
+    """Is right where the tree drops a line that is only continued, which is not to be edited around."""
+    text = text.replace("\n", newline)
+    assert texts(text, ir.Assign) == ["x = a"]
+    assert [name for name in texts(text, ir.Name) if name != "b"] == ["x", "a", "y"]
+    assert isinstance(places := lower(text, "a.py").span, Positions)
+    assert not places.exact
+
+
 @pytest.mark.parametrize("text", ["", "\n", "# comment", "\r\n\r\n", "a", "a\r"])
 def test_small_texts(text: str) -> None:
     """Reads files with next to nothing in them."""
     assert texts(text, ir.Name) == ["a"] * ("a" in text and "#" not in text)
+    assert isinstance(places := lower(text, "a.py").span, Positions)
+    assert places.exact
 
 
 PYTHON: dict[type[ast.AST], type[ir.Node]] = {
@@ -424,6 +451,40 @@ def test_deep_enough(name: str) -> None:
     assert is_deep(FLAT[name]) is (name not in ("numbers", "statements"))
 
 
+def test_little_room() -> None:
+    """Reads a file whatever is left of the caller's stack."""
+    usual = sys.getrecursionlimit()
+    text = "x = " + "a(" * 12 + ")" * 12
+    assert not is_deep(text)
+    used = 0
+    frame = sys._getframe()
+    while frame.f_back is not None:
+        used, frame = used + 1, frame.f_back
+    try:
+        for room in range(25, 225, 5):
+            sys.setrecursionlimit(used + room)
+            program = lower(text, "a.py")
+            sys.setrecursionlimit(usual)
+            assert show(program.body[0]).count("Call(") == 12
+    finally:
+        sys.setrecursionlimit(usual)
+
+
+@pytest.mark.parametrize("error", [RecursionError, MemoryError])
+def test_no_room_at_all(monkeypatch: pytest.MonkeyPatch, error: type[Exception]) -> None:
+    """Says of a file that is too deep even for the large stack that it cannot be analysed."""
+
+    def refuse(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(lower_module, "_lower", refuse)
+    found = linter.lint(Source("a.py", "import torch\n" + "loss.backward(" * 20 + ")" * 20))
+    assert [(item.name, item.span.start.line, item.span.start.column) for item in found] == [
+        ("unreadable-source", 1, 1)
+    ]
+    assert found[0].message == "the file is too deeply nested to be analysed"
+
+
 def test_guard_reads_strings() -> None:
     """Takes brackets in strings and comments for what they are."""
     many = "(" * 200
@@ -479,3 +540,17 @@ def test_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard.threading, "stack_size", stack_size)
     monkeypatch.setattr(threading.Thread, "start", refuse)
     assert in_deep_stack(lambda: 3) == 3
+
+
+def test_no_thread_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fails on the file, and says why, where no thread can be had."""
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    usual = threading.stack_size(), sys.getrecursionlimit()
+    (found,) = linter.lint(Source("a.py", "import torch\nloss.backward()\n"))
+    assert (found.name, found.filename) == (linter.FAILED, "a.py")
+    assert "RuntimeError: can't start new thread" in found.message
+    assert usual == (threading.stack_size(), sys.getrecursionlimit())

@@ -163,6 +163,43 @@ def test_a_broken_cell_hides_no_other() -> None:
     assert [item.name for item in lint(source("x = 1", "print("), always_parse=True)] == ["unreadable-source"]
 
 
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        ("x = 1\ry = 2", "a carriage return stands alone"),
+        ("x = '\ud800'", "cannot be parsed: 'utf-8' codec can't encode character '\\ud800'"),
+        ("x = \0", "source code string cannot contain null bytes"),
+    ],
+)
+def test_characters_that_no_cell_may_have(cell: str, message: str) -> None:
+    """Says what is wrong with the cell, analyses the others, and mends nothing."""
+    data = written(notebook(SETUP, cell, LOOP), "wide")
+    book = Source.from_bytes(data, "a.ipynb")
+    found = lint(book)
+    assert [item.name for item in found] == ["unreadable-source", "missing-zero-grad"]
+    assert message in found[0].message
+    assert book.place(found[0].span.start)[0] == 2
+    assert book.with_text(fix(book).text).encode() == data
+
+
+def test_a_cell_whose_strings_are_no_lines() -> None:
+    """Finds what is in it, and offers no fix, since the strings would have to be put together anew."""
+    book = notebook(SETUP, LOOP)
+    book["cells"][1]["source"] = [LOOP[:40], LOOP[40:]]
+    read = Source.from_bytes(written(book), "a.ipynb")
+    assert [(item.name, item.fix) for item in lint(read)] == [("missing-zero-grad", None)]
+    with pytest.raises(ValueError, match="the lines of cell 2 are not strings of their own"):
+        read.with_text(read.text.replace("loss.backward()", "pass")).encode()
+
+
+def test_an_empty_cell_is_filled() -> None:
+    """Writes a list of lines where there was an empty one, and takes a comment for no border."""
+    book = source("x = 1", "", "y = 2")
+    data = book.with_text(book.text.replace("# cell 2\n", "# cell 2\n# cell phones\nz = 3\n")).encode()
+    assert json.loads(data)["cells"][1]["source"] == ["# cell phones\n", "z = 3\n"]
+    assert sources(data)[::2] == ["x = 1", "y = 2"]
+
+
 def test_reports_count_lines_in_cells() -> None:
     """Names the cell and the line in it: in the place, the message, the frame and the fix."""
     book = source("# title", SETUP, LOOP)

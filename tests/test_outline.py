@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import sysconfig
 from pathlib import Path
 
+import libcst as cst
 import pytest
 
+from adlint import lower as lower_module
+from adlint import outline as outline_module
 from adlint import program as ir
 from adlint.guard import CannotRead
 from adlint.lower import in_deep_stack, lower
@@ -123,6 +127,32 @@ def test_places_are_columns_of_characters() -> None:
 
 def test_what_cannot_be_parsed() -> None:
     """Says so, whatever is wrong."""
-    for text in ("def f(:", "x = 1\0", "(" * 5000):
-        with pytest.raises(CannotRead):
+    for text, message, line, column in (
+        ("x = 1\ndef f(:", "syntax error: invalid syntax", 2, 7),
+        ("x = 1\0", "", 1, None),
+        ("(" * 5000, "the file ", 1, None),
+        ("x = " + "[" * 99 + "]" * 99, "the file is too deeply nested to be looked into", 1, 1),
+        ("x = '\ud800'", "cannot be parsed: 'utf-8' codec can't encode character", 1, 1),
+    ):
+        with pytest.raises(CannotRead) as caught:
             outline(text, "a.py")
+        assert caught.value.message.startswith(message)
+        assert (caught.value.line, column or caught.value.column) == (line, caught.value.column)
+
+
+def test_syntax_of_a_later_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Takes a statement or an expression that it does not know for one that nobody can see into."""
+    text = "match a:\n    case b: pass\nx = lambda: a\ny\n"
+    for module, read, kinds in (
+        (outline_module, outline, (ast.Match, ast.Lambda)),
+        (lower_module, lower, (cst.Match, cst.Lambda)),
+    ):
+        monkeypatch.delitem(module._STATEMENTS, kinds[0])
+        monkeypatch.delitem(module._EXPRESSIONS, kinds[1])
+        program = read(text, "a.py")
+        assert [shape(statement) for statement in program.body] == [
+            ("Evaluate", ("Opaque", [])),
+            ("Assign", [("Name", "'x'")], ("Opaque", []), "None"),
+            ("Evaluate", ("Name", "'y'")),
+        ]
+        assert [program.span(statement).start.line for statement in program.body] == [1, 3, 4]

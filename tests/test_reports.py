@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -211,3 +212,71 @@ def test_long_lines_are_cut_around_the_label() -> None:
     assert ("BAD", True) == (row.text[first : first + width], len(row.text) <= WIDTH + 2)
     first, width = Row.of(line, 1000).extent(1000, 2003)
     assert first + width <= WIDTH + 2
+
+
+def test_lines_in_between() -> None:
+    """Shows a line between two labels, and leaves out more than one."""
+    source = Source("train.py", "".join(f"line{number}\n" for number in range(1, 9)))
+    item = replace(
+        finding(Source("train.py", TEXT), mend=False),
+        span=span(source, "line1"),
+        related=tuple(Related("here", "train.py", span(source, word)) for word in ("line3", "line4", "line7")),
+    )
+    assert renderer("text")(Result((item,), {"train.py": source}, summary=False)).splitlines()[1:] == [
+        "  |",
+        "1 | line1",
+        "  | ^^^^^",
+        "2 | line2",
+        "3 | line3",
+        "  | ----- here",
+        "4 | line4",
+        "  | ----- here",
+        "...",
+        "7 | line7",
+        "  | ----- here",
+    ]
+
+
+def test_changes_far_from_one_another() -> None:
+    """Shows each place that a fix changes, with the numbers of the new text behind the first."""
+    source = Source("train.py", "".join(f"line{number}\n" for number in range(1, 9)))
+    edits = (
+        Edit(Span(Position(1, 1), Position(1, 1)), "new\n"),
+        Edit(Span(Position(2, 5), Position(2, 6)), "two"),
+        Edit(Span(Position(6, 1), Position(7, 1)), ""),
+    )
+    item = replace(
+        finding(Source("train.py", TEXT)),
+        span=span(source, "line1"),
+        related=(),
+        fix=Fix("x", Applicability.UNSAFE, edits),
+    )
+    assert renderer("text")(Result((item,), {"train.py": source}, summary=False)).splitlines()[4:] == [
+        "  |",
+        "  = help: x (unsafe: needs a look)",
+        "1 + new",
+        "2 - line2",
+        "3 + linetwo",
+        "...",
+        "6 - line6",
+    ]
+
+
+def test_long_fixes_are_cut() -> None:
+    """Shows the first lines of a fix and counts the others."""
+    source = Source("train.py", "x\n")
+    edit = Edit(Span(Position(1, 1), Position(1, 1)), "".join(f"y{number}\n" for number in range(20)))
+    item = replace(
+        finding(Source("train.py", TEXT)), span=span(source, "x"), related=(), fix=Fix("x", Applicability.SAFE, (edit,))
+    )
+    shown = renderer("text")(Result((item,), {"train.py": source}, summary=False)).splitlines()
+    assert [line.split()[-1] for line in shown if "+ y" in line] == [f"y{number}" for number in range(16)]
+    assert shown[-1] == "... 4 more lines"
+
+
+def test_a_fix_without_edits_is_advice() -> None:
+    """Shows what to do, and no lines."""
+    source = Source("train.py", TEXT)
+    item = replace(finding(source), related=(), fix=Fix("choose one", Applicability.DISPLAY, ()))
+    shown = renderer("text")(Result((item,), {"train.py": source}, summary=False))
+    assert shown.endswith("  |     ^^^^^^^^^^^^^^^\n  |\n  = help: choose one (by hand)\n")

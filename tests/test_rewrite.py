@@ -10,7 +10,7 @@ import pytest
 from adlint import program as ir
 from adlint.diagnostics import Edit
 from adlint.lower import lower
-from adlint.rewrite import CannotRewrite, Rewriter
+from adlint.rewrite import CannotRewrite, Rewriter, Sealed
 from adlint.source import Source
 
 
@@ -334,6 +334,169 @@ def test_remove_argument(newline: str, before: str, after: str) -> None:
     check(newline, before, after, remove)
 
 
+MOVED = [
+    ("a\nif b:\n    x  # c\n", "x  # c\n", "if b:\n    pass\n"),
+    ("a\nif b:\n    x(\n        1,\n\n        2,\n    )  # c\n", "x(\n    1,\n\n    2,\n)  # c\n", "if b:\n    pass\n"),
+    ("a\nif b:\n    c\n    x = '''d'''.f(\n        1)\n", "x = '''d'''.f(\n    1)\n", "if b:\n    c\n"),
+    ("a\nif b:\n    for x in c:\n        d\n", "for x in c:\n    d\n", "if b:\n    pass\n"),
+]
+
+
+@NEWLINES
+@pytest.mark.parametrize("unit", ["    ", "\t"], ids=["4", "tab"])
+@pytest.mark.parametrize(("before", "moved", "rest"), MOVED)
+def test_move(newline: str, unit: str, before: str, moved: str, rest: str) -> None:
+    """Moves a statement with its comment and all its lines, at the indentation of its new place."""
+
+    def start(program: Program) -> ir.Statement:
+        return program.starting("for x" if "for x" in before else "x")
+
+    rest = rest.replace("pass\n", "pass  # c\n") if "# c" in before else rest
+    check(newline, before, f"{moved}a\n{rest}", lambda p: p.rewriter.move_before(start(p), p.starting("a")), unit)
+    check(newline, before, f"a\n{moved}{rest}", lambda p: p.rewriter.move_after(start(p), p.starting("a")), unit)
+
+
+@NEWLINES
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a\nif b:\n    x = '''c\nd'''\n", "goes over several lines"),
+        ("a\nif b:\n    x = f('c\\\n    d')\n", "goes over several lines"),
+        ("a\nif b:\n    x = f'''{\n    c}'''\n", "goes over several lines"),
+        ("a\nif b:\n    c; x(\n        1)\n", "goes over several lines"),
+        ("a\nif b:\n    x(\n  1)\n", "not indented evenly"),
+        ("if b: a\nif b:\n    x(\n        1)\n", "cannot share a line"),
+        ("a; c\nx(\n    1)\n", "cannot share a line"),
+    ],
+)  # fmt: skip
+def test_cannot_move(newline: str, text: str, words: str) -> None:
+    """Refuses where a string would change, where lines are shared, and where nobody knows how far to indent."""
+    program = Program(text.replace("\n", newline))
+    with pytest.raises(CannotRewrite, match=words):
+        program.rewriter.move_after(program.starting("x"), program.starting("a"))
+
+
+@NEWLINES
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("@d\ndef f(): pass\n", "def f(): pass\n"),
+        ("@c\n# about d\n@d  # c\nclass A: pass\n", "@c\n# about d\nclass A: pass\n"),
+        ("if a:\n    @ d\n    def f(): pass\n", "if a:\n    def f(): pass\n"),
+        ("@d(\n    1)\n@c\ndef f(): pass\n", "@c\ndef f(): pass\n"),
+    ],
+)
+def test_undecorate(newline: str, before: str, after: str) -> None:
+    """Takes the line of a decorator away, and no other."""
+
+    def undecorate(program: Program) -> tuple[Edit, ...]:
+        node = next(n for s in program.program.body for n in ir.walk(s) if isinstance(n, (ir.Function, ir.Class)))
+        name = next(d for d in node.decorators if program.rewriter.text_of(d).startswith("d"))
+        return program.rewriter.undecorate(node, name)
+
+    check(newline, before, after, undecorate)
+
+
+@NEWLINES
+@pytest.mark.parametrize("unit", ["    ", "\t"], ids=["4", "tab"])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("with a:\n    b\n", "b\n"),
+        ("with a as x :  # c\n    b\n\n    # d\n    c\ne\n", "b\n\n# d\nc\ne\n"),
+        ("if x:\n    with a:\n        b\n        if c:\n            d\n", "if x:\n    b\n    if c:\n        d\n"),
+        ("with a:\n    x = '''\n    b\n    '''\n", "x = '''\n    b\n    '''\n"),
+        ("with a:\n    f(\n  b)\n", "f(\n  b)\n"),
+    ],
+)
+def test_unwrap(newline: str, unit: str, before: str, after: str) -> None:
+    """Drops the header and moves the block out; comments and strings stay."""
+
+    def unwrap(program: Program) -> tuple[Edit, ...]:
+        block = next(n for s in program.program.body for n in ir.walk(s) if isinstance(n, ir.With))
+        return program.rewriter.unwrap(block)
+
+    check(newline, before, after, unwrap, unit)
+
+
+def test_absorb() -> None:
+    """Moves what follows a block into it."""
+
+    def absorb(program: Program) -> tuple[Edit, ...]:
+        block, *following = program.program.body
+        assert isinstance(block, ir.With)
+        return program.rewriter.absorb(block.body, tuple(following))
+
+    before = "with a:\n    b\n    # c\n# d\ne\nif f:\n    g\n"
+    check("\n", before, "with a:\n    b\n    # c\n# d\n    e\n    if f:\n        g\n", absorb)
+    with pytest.raises(CannotRewrite, match="its header's line"):
+        absorb(Program("with a: b\nc\n"))
+
+
+def test_whole_line() -> None:
+    """Gives a line with its comment, and refuses one that holds more than the statement."""
+    program = Program("if a:\n    b  # c\nd; e\nf(\n    g)\nif h: i\nj;\nk;  # c\nl\n")
+    assert program.rewriter.whole_line(program.find("b")) == "b  # c"
+    assert program.rewriter.whole_line(program.find("l")) == "l"
+    for code in ("d", "e", "f(\n    g)", "i", "j", "k", "if h: i"):
+        with pytest.raises(CannotRewrite, match="a line to itself"):
+            program.rewriter.whole_line(program.find(code))
+
+
+CANNOT: dict[str, tuple[str, Callable[[Program], object]]] = {
+    "definition on another line": (
+        "def \\\n  f(): pass\n",
+        lambda p: p.rewriter.decorate(p.starting("def"), "@n"),  # type: ignore[arg-type]
+    ),
+    "async on another line": (
+        "async \\\n  def f(): pass\n",
+        lambda p: p.rewriter.decorate(p.starting("async"), "@n"),  # type: ignore[arg-type]
+    ),
+    "decorator over lines": (
+        "@(\n  a\n)\ndef f(): pass\n",
+        lambda p: p.rewriter.undecorate(p.starting("@"), p.find("a", ir.Expression)),  # type: ignore[arg-type]
+    ),
+    "two contexts": ("with a, b:\n    c\n", lambda p: p.rewriter.unwrap(p.starting("with"))),  # type: ignore[arg-type]
+    "context in parentheses": (
+        "with (a\n  ):\n    c\n",
+        lambda p: p.rewriter.unwrap(p.starting("with")),  # type: ignore[arg-type]
+    ),
+    "block on the header's line": (
+        "with a: c\n",
+        lambda p: p.rewriter.unwrap(p.starting("with")),  # type: ignore[arg-type]
+    ),
+    "code that cannot be parsed": ("if a: b\n", lambda p: p.rewriter.insert_before(p.find("b"), "with")),
+    "a statement that goes on": ("a \\\n\nb\n", lambda p: p.rewriter.insert_after(p.find("a"), "n")),
+    "a tree that is not what the text says": (
+        "if a:\n    b\n\\\nc = d\n",  # the tree has the last line in the block
+        lambda p: p.rewriter.replace(p.find("a", ir.Name), "n"),
+    ),
+    "a line that is continued": ("a\n\\\nb\n", lambda p: p.rewriter.insert_after(p.find("a"), "n")),
+}
+
+
+@pytest.mark.parametrize(("text", "change"), CANNOT.values(), ids=CANNOT)
+def test_cannot_rewrite(text: str, change: Callable[[Program], object]) -> None:
+    """Refuses what would need more than its edit, and leaves no half of it."""
+    with pytest.raises(CannotRewrite):
+        change(Program(text))
+
+
+def test_nodes_of_other_files() -> None:
+    """Refuses to edit, or to name anything at, what stands in another file."""
+    program, other = Program("import torch\na\n"), Program("b\n").program.body[0]
+    sealed = Sealed(program.text, program.program)
+    for rewriter, node in ((program.rewriter, other), (sealed, program.find("a"))):
+        for change in (
+            lambda rewriter=rewriter, node=node: rewriter.replace(node, "n"),
+            lambda rewriter=rewriter, node=node: rewriter.spelling("torch.no_grad", node),
+        ):
+            with pytest.raises(CannotRewrite, match="another file"):
+                change()
+    with pytest.raises(CannotRewrite, match="another file"):
+        sealed.text_of(program.find("a"))
+
+
 def test_comma_on_another_line() -> None:
     """Refuses to remove an argument whose comma is out of reach."""
     program = Program("f(k=1\n  , b=2)\n")
@@ -406,8 +569,28 @@ IMPORT = "import torch\n"
         ("import torch\ntorch = fake(torch)\n", "_torch.no_grad",
          "import torch\nimport torch as _torch\ntorch = fake(torch)\n"),
         ("if a:\n    import torch\n", "torch.no_grad", "import torch\n\nif a:\n    import torch\n"),
-        ("import torch as th\nfor th in a: pass\n", "torch.no_grad",
-         "import torch as th\nimport torch\nfor th in a: pass\n"),
+        *(
+            (f"import torch as th\n{change}\n", "torch.no_grad", f"import torch as th\nimport torch\n{change}\n")
+            for change in (
+                "for th in a: pass",
+                "while a:\n    th = b",
+                "if a:\n    b\nelse:\n    th: int = b",
+                "match a:\n    case [th]: pass",
+                "match a:\n    case 1:\n        th += b",
+                "with a as (b, *th): pass",
+                "with a:\n    def th(): pass",
+                "try: a\nexcept b as th: pass",
+                "try: a\nfinally:\n    class th: pass",
+                "if (th := a): pass",
+                "f([b for b in c if (th := b)])",
+                "del th",
+            )
+        ),
+        *(
+            (f"import torch as th\n{change}\n", "th.no_grad", None)
+            for change in ("f(lambda: (th := a))", "for b.th in a: pass", "with a: pass", "try: a\nexcept b: pass",
+                           "match a:\n    case b.th: pass", "[th for th in a]", "def f(th): pass", "a[th] = b", "th: b")
+        ),
     ],
 )  # fmt: skip
 def test_spelling(head: str, spelled: str, after: str | None) -> None:
@@ -433,6 +616,13 @@ def test_spelling(head: str, spelled: str, after: str | None) -> None:
         (IMPORT + "def f():\n    with a as torch: pass\n    here\n", "_torch.no_grad", "import torch as _torch"),
         (IMPORT + "_torch = 1\ndef f(torch): here\n", "__torch.no_grad", "import torch as __torch"),
         (IMPORT + "def g(torch): pass\ndef f(): here\n", "torch.no_grad", None),
+        (
+            IMPORT + "def f():\n    global torch\n    torch = torch\n    here\n",
+            "torch.no_grad",
+            None,
+        ),
+        (IMPORT + "def f():\n    if a:\n        with b:\n            here\n", "torch.no_grad", None),
+        (IMPORT + "class A:\n    import torch as t\n    here\n", "t.no_grad", None),
         ("here\nimport torch\n", "torch.no_grad", "import torch"),
         ("import a\nhere\nimport torch\n", "torch.no_grad", "import torch"),
         ("def f():\n    import torch\ndef g():\n    here\n", "torch.no_grad", "import torch"),

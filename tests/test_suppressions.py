@@ -125,6 +125,16 @@ def test_an_unused_comment_is_reported_and_removed(text: str, better: str, newli
     assert better == linter.fix(Source("x.py", text)).text
 
 
+def test_an_empty_list_is_reported() -> None:
+    """Takes brackets without a rule for a mistake: they silence nothing, not everything."""
+    for comment in ("# adlint: ignore[]", "# adlint: ignore[ ]", "# adlint: ignore-file[]"):
+        text = f"{comment}\nbad  {comment}\n"
+        found = linter.lint(Source("x.py", text + HEAD), Settings())
+        verb = comment.partition(": ")[2].replace(" ", "")
+        assert [(item.span.start.line, item.code) for item in found] == [(1, "AD001"), (2, "AD101"), (2, "AD001")]
+        assert all(f"`adlint: {verb}`" in item.message for item in found if item.code == "AD001")
+
+
 def test_what_is_unknown_is_reported() -> None:
     """Says which rule or directive it does not know."""
     found = linter.lint(

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
+from itertools import takewhile
 from typing import Any
 
 import libcst as cst
@@ -59,7 +60,7 @@ class Rewriter:
         start, end = self._offsets(statement.handle)
         text = self._text[start:end]
         if "\n" in text or "\r" in text:
-            if self._text[self._line_start(start) : start].strip() or '"""' in text or "'''" in text:
+            if self._text[self._line_start(start) : start].strip() or any(self._string_lines((statement,))):
                 raise CannotRewrite("the statement goes over several lines")
             margin = self._indentation(start)
             lines = re.split(r"\r\n|\n|\r", text)
@@ -258,33 +259,16 @@ class Rewriter:
     def spelling(self, dotted: str, at: ir.Node) -> tuple[str, tuple[Edit, ...]]:
         """Return how to write a dotted name at a place, and the import that this needs."""
         name, statement = self._names.spell(dotted, at)
-        return name, self._import(statement, at) if statement else ()
+        return name, self._import(statement) if statement else ()
 
-    def _import(self, statement: str, at: ir.Node) -> tuple[Edit, ...]:
-        """Insert an import at the end of the imports at the head of the file, and before `at`."""
+    def _import(self, statement: str) -> tuple[Edit, ...]:
+        """Insert an import at the end of the imports at the head of the file, which are all before `at`."""
         body = self._program.body
-        start = self._places.offsets(at.handle)[0]
-        previous: ir.Statement | None = None
-        docstring: ir.Statement | None = None
-        for number, current in enumerate(body):
-            if isinstance(current, ir.Import):
-                future = isinstance(current.handle, cst.ImportFrom) and all(
-                    dotted.startswith("__future__.") for _, dotted in current.bindings
-                )
-                if self._places.offsets(current.handle)[1] <= start or future:
-                    previous = current
-            elif number == 0 and _is_docstring(current):
-                docstring = current
-            else:
-                break
-        if previous is not None:
-            return self.insert_after(previous, statement)
-        newline = self._source.newline
-        if docstring is not None:
-            return self.insert_after(docstring, newline + statement)
-        if isinstance(body[0], ir.Import):
-            return self.insert_before(body[0], statement)
-        return self.insert_before(body[0], statement + newline)
+        head = list(takewhile(lambda one: isinstance(one, ir.Import) or (one is body[0] and _is_docstring(one)), body))
+        if not head:
+            return self.insert_before(body[0], statement + self._source.newline)
+        gap = "" if isinstance(head[-1], ir.Import) else self._source.newline
+        return self.insert_after(head[-1], gap + statement)
 
     def whole_line(self, statement: ir.Statement) -> str:
         """Return a statement that has its line to itself, with the comment behind it."""
@@ -304,7 +288,7 @@ class Rewriter:
 
     @cached_property
     def _names(self) -> Names:
-        return Names(self._program, lambda node: self._places.offsets(node.handle))
+        return Names(self._program, lambda node: self._offsets(node.handle))
 
     @cached_property
     def _homes(self) -> dict[Any, Any]:

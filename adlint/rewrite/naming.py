@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from adlint import program as ir
 
-_Scope = ir.Function | ir.Lambda | ir.Class | ir.Comprehension
+_Scope = ir.Function | ir.Class
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,10 @@ class Names:
         self._module = list(self._bindings(program.body, True))
 
     def spell(self, dotted: str, at: ir.Node) -> tuple[str, str | None]:
-        """Return the name to write, and the import statement that is missing for it."""
+        """Return the name to write at a statement, and the import statement that is missing for it."""
         start = self._offsets(at)[0]
         scopes = self._scopes(at)
-        within = any(isinstance(scope, (ir.Function, ir.Lambda)) for scope in scopes)
+        within = any(isinstance(scope, ir.Function) for scope in scopes)
         best: tuple[str, str] | None = None
         visible = [(self._scope_bindings(scope), False) for scope in reversed(scopes)] + [(self._module, within)]
         hidden: set[str] = set()
@@ -88,36 +88,30 @@ class Names:
         return found
 
     def _scopes(self, at: ir.Node) -> list[_Scope]:
-        """Return the scopes around a node whose names it sees, outermost first."""
-        path = self._path(at)
-        scopes = [node for node in path[:-1] if isinstance(node, (ir.Function, ir.Lambda, ir.Class, ir.Comprehension))]
+        """Return the scopes around a statement whose names it sees, outermost first."""
+        scopes = [node for node in self._above(at) if isinstance(node, (ir.Function, ir.Class))]
         # Names of a class body are seen from that body alone, not from the functions in it.
         return [scope for scope in scopes if not isinstance(scope, ir.Class) or scope is scopes[-1]]
 
-    def _path(self, at: ir.Node) -> list[ir.Node]:
+    def _above(self, at: ir.Node) -> tuple[ir.Node, ...]:
+        """Return what a statement of the program lies in, outermost first."""
         start, end = self._offsets(at)
-        for statement in self._program.body:
-            if self._offsets(statement)[0] <= start and end <= self._offsets(statement)[1]:
-                pending: list[tuple[ir.Node, tuple[ir.Node, ...]]] = [(statement, ())]
-                while pending:
-                    node, above = pending.pop()
-                    if node is at:
-                        return [*above, node]
-                    pending.extend((child, (*above, node)) for child in ir.children(node))
-        return [at]
+        around = (s for s in self._program.body if self._offsets(s)[0] <= start and end <= self._offsets(s)[1])
+        pending: list[tuple[ir.Node, tuple[ir.Node, ...]]] = [(next(around), ())]
+        while True:
+            node, above = pending.pop()
+            if node is at:
+                return above
+            pending.extend((child, (*above, node)) for child in ir.children(node))
 
     def _scope_bindings(self, scope: _Scope) -> list[_Binding]:
         offset = self._offsets(scope)[0]
-        if isinstance(scope, ir.Comprehension):
-            return [b for clause in scope.clauses for b in self._targets(clause.target)]
         found: list[_Binding] = []
-        if isinstance(scope, (ir.Function, ir.Lambda)):
+        if isinstance(scope, ir.Function):
             found.extend(_Binding(parameter.name, None, offset, True) for parameter in scope.parameters)
-        if isinstance(scope, (ir.Function, ir.Class)):
-            found.extend(self._bindings(scope.body, True))
-            outer = {name for node in _own(scope.body) if isinstance(node, ir.Scope) for name in node.names}
-            found = [binding for binding in found if binding.name not in outer]
-        return found
+        found.extend(self._bindings(scope.body, True))
+        outer = {name for node in _own(scope.body) if isinstance(node, ir.Scope) for name in node.names}
+        return [binding for binding in found if binding.name not in outer]
 
     def _bindings(self, body: tuple[ir.Statement, ...], certain: bool) -> Iterator[_Binding]:
         """Yield what statements bind in their own scope."""
