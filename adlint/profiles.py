@@ -354,7 +354,7 @@ def read_profile(file: Traversable, rules: Container[str]) -> Profile:
     data = parse(file)
     base = data.pop("extends", None)
     if base is None:
-        return _profile(file.name, _with(data, tables_in(_folder() / "any"), "any"), rules, None)
+        return _profile(file.name, overlaid(_with({}, "any"), data, file.name), rules, None)
     if base not in _ids():
         raise CatalogError(file.name, "extends", f"{base!r} is no framework that adlint knows: {', '.join(_ids())}")
     return _profile(file.name, overlaid(_tables(base), {"id": base, **data}, file.name), rules, base)
@@ -370,13 +370,11 @@ def _ids() -> list[str]:
 
 def _tables(framework: str) -> dict[str, Any]:
     """Return all tables of a framework as one."""
-    data = parse(_folder() / f"{framework}.toml")
-    data = _with(data, tables_in(_folder() / "any"), "any")
-    return _with(data, tables_in(_folder() / framework), framework)
+    return _with(_with(parse(_folder() / f"{framework}.toml"), "any"), framework)
 
 
-def _with(data: dict[str, Any], parts: Iterable[Traversable], folder: str) -> dict[str, Any]:
-    for part in parts:
+def _with(data: dict[str, Any], folder: str) -> dict[str, Any]:
+    for part in tables_in(_folder() / folder):
         data = merged(data, parse(part), f"frameworks/{folder}/{part.name}")
     return data
 
