@@ -88,10 +88,10 @@ def uncalled(m: Machine, state: State, value: Value, item: p.ContextItem) -> Val
 def placed(scope: Scope, item: p.ContextItem) -> Scope:
     """Return the scope that a block enters; one that is written as off for certain is known by its place."""
     call = item.context
-    if scope.call is None and scope.effect == "off" and isinstance(call, p.Call):
-        if any(isinstance(a.value, p.Constant) and a.value.value is False for a in call.arguments):
-            return replace(scope, call=call)
-    return scope
+    if scope.call is not None or scope.effect != "off" or not isinstance(call, p.Call):
+        return scope
+    certain = any(isinstance(a.value, p.Constant) and a.value.value is False for a in call.arguments)
+    return replace(scope, call=call) if certain else scope
 
 
 def operated(m: Machine, state: State, op: str, value: Value, operand: p.Expression, rest: p.Expression) -> None:
