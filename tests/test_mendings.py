@@ -1226,6 +1226,66 @@ RAISES = {
      (-score(fake)).backward()  #: raises
      go.step()
 """,
+    "step first, scaled": """
+ for x, y in data:
+     optimizer.zero_grad()
+     loss = loss_fn(model(x), y)
++    scaler.scale(loss).backward()
+     scaler.step(optimizer)  #: misplaced-step
+     scaler.update()
+-    scaler.scale(loss).backward()
+""",
+    "shared, augmented": """
+ features = torch.tanh(model(x))
+ loss = features.mean()
+ loss.backward()
+ loss += features.pow(2).mean()
+ loss.backward()  #: double-backward
+""",
+    "carried, deque extended": """
+ import collections
+ past = collections.deque(maxlen=3)
+ for x, y in data:
+     optimizer.zero_grad()
+     out = model(x) + sum(past)
+     past.extend([out])
+     out.pow(2).mean().backward()  #: carried-graph
+     optimizer.step()
+""",
+    "carried, deque augmented": """
+ import collections
+ past = collections.deque(maxlen=3)
+ for x, y in data:
+     optimizer.zero_grad()
+     out = model(x) + sum(past)
+     past += [out]
+     out.pow(2).mean().backward()  #: carried-graph
+     optimizer.step()
+""",
+    "carried, after another loop": """
+ h = torch.zeros(4, 3)
+ log = {}
+ for x, y in data:
++    h = h.detach()
+     for k in range(2):
+         print(k)
+     log["k"] = 1
+     optimizer.zero_grad()
+     h = torch.tanh(model(x) + h)
+     h.mean().backward()  #: carried-graph
+     optimizer.step()
+""",
+    "stale, in a match": """
+ match len(data):
+     case 4:
+-        out = torch.tanh(model(x))
+         for i in range(3):
++            out = torch.tanh(model(x))
+             optimizer.zero_grad()
+             loss = loss_fn(out, y)
+             loss.backward()  #: stale-forward
+             optimizer.step()
+""",
     "rebound, given 4": """
  def train(w):
      w.requires_grad_()
@@ -2307,6 +2367,63 @@ TRAINS = {
      scaler.step(opt)
      scaler.update()
 """,
+    "eval stays, two forwards": """
+ net = nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.9), nn.Linear(3, 1))
+ opt = torch.optim.SGD(net.parameters(), lr=0.1)
+ for epoch in range(2):
++    net.train()
+     for x, y in data:
+         opt.zero_grad()
+         a = net(x)
+         b = net(x + 1)  #: missing-train-mode
+         loss_fn(a, b).backward()
+         opt.step()
+     net.eval()
+     with torch.no_grad():
+         for x, y in data:
+             net(x)
+""",
+    "thawed, two parts, frozen by calls": """
+ class Net(nn.Module):
+     def __init__(self):
+         super().__init__()
+         self.a = nn.BatchNorm1d(3)
+         self.b = nn.BatchNorm1d(3)
+         self.head = nn.Linear(3, 1)
+     def forward(self, x):
+         return self.head(self.b(self.a(x)))
+ net = Net()
+ opt = torch.optim.SGD(net.parameters(), lr=0.1)
+ net.a.requires_grad_(False)
+ net.b.requires_grad_(False)
+ net.a.eval()
+ net.b.eval()
+ for epoch in range(2):
+     net.train()  #: missing-eval-mode
++    net.a.eval()
++    net.b.eval()
+     for x, y in data:
+         opt.zero_grad()
+         loss_fn(net(x), y).backward()
+         opt.step()
+""",
+    "unscaled window, another division": """
+ for i, (x, y) in enumerate(data):
+-    loss_fn(model(x / 3), y).backward()  #: unscaled-accumulation
++    (loss_fn(model(x / 3), y) / 2).backward()
+     if (i + 1) % 2 == 0:
+         optimizer.step()
+         optimizer.zero_grad()
+""",
+    "wiped, in another function": """
+ def turn(x, y):
++    optimizer.zero_grad()
+     loss_fn(model(x), y).backward()
+-    optimizer.zero_grad()  #: misplaced-zero-grad
+ for x, y in data:
+     turn(x, y)
+     optimizer.step()
+""",
 }
 """Programs that run, and train something else than they say: once mended, parameters or modes end otherwise."""
 
@@ -2756,6 +2873,83 @@ LIGHTER = {
      optimizer.step()
  asyncio.run(evaluate())
 """,
+    "eval, mixed, by two functions": """
+ def predict(net, x):
+     return net(x)
+ def score(x):
+     return predict(model, x)
+ for epoch in range(2):
+     model.train()
+     for x, y in data:
+         optimizer.zero_grad()
+         loss_fn(score(x), y).backward()
+         optimizer.step()
+     model.eval()
+     for x, y in data:
+-        print(score(x).argmax())  #: eval-without-no-grad
++        with torch.no_grad():
++            print(score(x).argmax())
+""",
+    "around": """
+ def evaluate():
+     model.eval()
+     for x, y in data:
+         with torch.no_grad():  #: inert-no-grad
+             x = x.to("cpu")
+-        print(model(x).argmax())
++            print(model(x).argmax())
+ for x, y in data:
+     optimizer.zero_grad()
+     loss_fn(model(x), y).backward()
+     optimizer.step()
+ evaluate()
+""",
+    "around, with a gradient": """
+ def evaluate():
+     model.eval()
+     for x, y in data:
+         with torch.no_grad():  #: inert-no-grad
+             x = x.to("cpu")
+         x.requires_grad_()
+<        print(model(x).argmax())
+>        with torch.no_grad():
+>            print(model(x).argmax())
+ for x, y in data:
+     optimizer.zero_grad()
+     loss_fn(model(x), y).backward()
+     optimizer.step()
+ evaluate()
+""",
+    "around, in a branch": """
+ def evaluate(move):
+     model.eval()
+     for x, y in data:
+         if move:
+             with torch.no_grad():  #: inert-no-grad
+                 x = x.to("cpu")
+<        print(model(x).argmax())
+>        with torch.no_grad():
+>            print(model(x).argmax())
+ for x, y in data:
+     optimizer.zero_grad()
+     loss_fn(model(x), y).backward()
+     optimizer.step()
+ evaluate(True)
+""",
+    "class, forward inherited": """
+ class Base(nn.Module):
+     def forward(self, x):
+         return self.layer(x)
+<@torch.no_grad()  #: inert-no-grad
+ class Net(Base):
+     def __init__(self):
+         super().__init__()
+         self.layer = nn.Linear(3, 1)
+ net = Net().eval()
+<print(net(x).sum().item())
+>with torch.no_grad():
+>    print(net(x).sum().item())
+""",
 }
 """Programs that train what they should and keep a graph for nobody: once mended, they save or hold less."""
 
@@ -2938,6 +3132,16 @@ SAME = {
 -    loss.backward(retain_graph=not i == 2)  #: useless-retain
 +    loss.backward()
      optimizer.step()
+""",
+    "in turns, assigned": """
+ features = torch.tanh(model(x))
+>total = 0
+ for i in range(3):
+     loss = (features * i).pow(2).mean()
+<    none = loss.backward(retain_graph=True)  #: retain-to-accumulate
+>    total = total + loss
+>total.backward()
+ optimizer.step()
 """,
 }
 """Programs with something that has no effect: once mended, they train the same."""
@@ -3226,6 +3430,17 @@ def test_truth(key: tuple[str, str]) -> None:
         heavy, light = oracle.run(case.program, count=True), oracle.run(case.mended, count=True)
         assert (heavy.saved, heavy.alive) != (light.saved, light.alive)
         assert less(light.saved, heavy.saved) or less(light.alive, heavy.alive)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["detach in the call", "leaf, tensor", "no step", "eval", "train mode", "kept", "inference tensor", "kept in vain"],
+)
+def test_in_tests(name: str) -> None:
+    """Of a file of tests, nothing is said that only costs time, or that a test may try on purpose."""
+    case = parsed(next(text for (_, known), text in CASES.items() if known == name))
+    assert case.found
+    assert lint(Source("test_case.py", case.program), Settings(possible=True)) == []
 
 
 def less(one: int | None, other: int | None) -> bool:
