@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from adlint import program as p
 from adlint.catalog import Rule
+from adlint.checks import leaves
 from adlint.checks.context import Applicability, Context, Edit, Event, Fix, always, attempted, given
 
 READS = frozenset({"item", "detach", "data", "cpu", "numpy", "tolist", "clone"})
@@ -96,6 +97,8 @@ def mended(context: Context, rule: Rule, event: Event, details: Mapping[str, obj
     where, scope, how = details["where"], details.get("scope"), details["how"]
     if details["leaf"]:
         return _unwrapped_leaf(context, rule, event, details)
+    if how == "off" and isinstance(where, p.Node) and leaves.updates(context, where):
+        return leaves.updated(context, rule, where, given=False, recorded=False)
     if how in ("off", "inference") and isinstance(scope, p.Node):
         return _recorded(context, rule, event, scope)
     if how == "number":
@@ -158,7 +161,7 @@ def _unread(context: Context, rule: Rule, event: Event, sites: object) -> Fix | 
 
 def _unwrapped(context: Context, rule: Rule, call: p.Call, direct: bool) -> Fix | None:
     """Take the tensor itself instead of a new one that is made of its value."""
-    if not call.arguments or call.arguments[0].keyword or call.arguments[0].star:
+    if not call.arguments or call.arguments[0].keyword not in (None, "data") or call.arguments[0].star:
         return None
     first = call.arguments[0].value
     if isinstance(first, p.Collection):

@@ -60,6 +60,8 @@ def activated(context: Context, rule: Rule, fact: Fact, made: p.Node) -> Fix | N
     target = statement.targets[0] if isinstance(statement, p.Assign) and len(statement.targets) == 1 else None
     if not isinstance(target, p.Name) or not isinstance(statement, p.Assign):
         return None
+    if isinstance(statement.value, (p.Collection, p.Mapping, p.Comprehension)):
+        return None
     asked = {n.id for n in p.walk(call) if isinstance(n, p.Name)}
     if target.id not in asked or context.function(made) is not context.function(call):
         return None

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from adlint import program as p
 from adlint.catalog import Rule
+from adlint.checks import placing
 from adlint.checks.context import Context, Edit, Fix, attempted, differentiates, trains
 from adlint.tape.facts import Fact
 
@@ -91,7 +92,9 @@ def _entered(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     scope = _call_text(context, fact)
     rest = block[block.index(statement) + 1 :]
     covered = rest[: next((n for n, one in enumerate(rest) if differentiates(context, one)), len(rest))]
-    if not covered:
+    made = {t.id for one in covered for t in placing.targets(one) if isinstance(t, p.Name)}
+    trained = rest[len(covered) : len(covered) + 1]
+    if not covered or any(isinstance(n, p.Name) and n.id in made for n in p.walk_all(trained)):
         return None
     function = context.parents.get(statement)
     if function is None:

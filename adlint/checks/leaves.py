@@ -30,7 +30,7 @@ def as_leaf(context: Context, rule: Rule, fact: Fact, made: p.Node) -> Fix | Non
     sources = details["leaves"]
     assert isinstance(sources, tuple)
     if rebinds(context, made, fact.event.site):
-        return _updated(context, rule, made, bool(details["given"]), bool(details["recorded"]))
+        return updated(context, rule, made, bool(details["given"]), bool(details["recorded"]))
     if not details["recorded"]:
         return None
     if details["alone"] and len(sources) == 1 and context.function(made) is context.function(sources[0]):
@@ -60,7 +60,12 @@ def _update(context: Context, made: p.Node) -> tuple[str, str, str] | None:
     return (name, value.op, step) if any(context.text(n.value) == name for n in read) else None
 
 
-def _updated(context: Context, rule: Rule, made: p.Node, given: bool, recorded: bool) -> Fix | None:
+def updates(context: Context, made: p.Node) -> bool:
+    """Tell whether an operation is an update that rebinds its tensor."""
+    return _update(context, made) is not None
+
+
+def updated(context: Context, rule: Rule, made: p.Node, given: bool, recorded: bool) -> Fix | None:
     """Update in place under no_grad, and clear; what the caller has given is left as it is: a new leaf goes on."""
     update = _update(context, made)
     statement = context.statement(made)

@@ -86,18 +86,19 @@ def evaluation(context: Context, site: p.Node, net: p.Expression | None) -> p.St
 
 
 @attempted
-def again(context: Context, rule: Rule, fact: Fact) -> Fix | None:
-    """Repeat the switch of the frozen part after the one that undid it."""
-    held, site = fact.causes[0].site, fact.event.site
-    if not isinstance(held, p.Call) or not isinstance(held.function, p.Attribute):
-        return None
-    part = held.function.value
-    if not _is_path(part) or not visible(context, part, held, site):
-        return None
-    if any(isinstance(node, p.Loop) and _bound_in(node, part) for node in context.above(held)):
-        return None
-    code = context.text(held)
-    return context.fix(rule, context.rewriter.insert_after(context.statement(site), code), "again", code=code)
+def again(context: Context, rule: Rule, site: p.Node, switches: list[p.Node]) -> Fix | None:
+    """Repeat the switches of frozen parts after the one that undid them."""
+    for held in switches:
+        if not isinstance(held, p.Call) or not isinstance(held.function, p.Attribute):
+            return None
+        part = held.function.value
+        if not _is_path(part) or not visible(context, part, held, site):
+            return None
+        if any(isinstance(node, p.Loop) and _bound_in(node, part) for node in context.above(held)):
+            return None
+    codes = [context.text(held) for held in switches]
+    edits = context.rewriter.insert_after(context.statement(site), "\n".join(codes))
+    return context.fix(rule, edits, "again", code="; ".join(codes))
 
 
 def _shared(context: Context, function: p.Function) -> bool:

@@ -38,11 +38,25 @@ def moved_after(context: Context, site: p.Node, earlier: p.Node) -> tuple[Edit, 
     if statement is None or context.function(site) is not context.function(earlier):
         return None
     place = context.statement(earlier)
-    left = [n for n in context.above(site) if isinstance(n, p.Loop) and n not in tuple(context.above(earlier))]
-    bound = {t.id for n in left if n.target is not None for t in p.walk(n.target) if isinstance(t, p.Name)}
+    bound = {t.id for n in left(context, site, earlier) for t in targets(n) if isinstance(t, p.Name)}
     if place is statement or bound & {n.id for n in p.walk(statement) if isinstance(n, p.Name)}:
         return None
     return context.rewriter.move_after(statement, place)
+
+
+def left(context: Context, site: p.Node, other: p.Node) -> list[p.Loop]:
+    """Return the loops around a place that are not around another one."""
+    around = tuple(context.above(other))
+    return [n for n in context.above(site) if isinstance(n, p.Loop) and n not in around]
+
+
+def bound_by(context: Context, site: p.Node, earlier: p.Node) -> set[str]:
+    """Return the names that are given on the way from one place to a later one: they may mean nothing there yet."""
+    statement = context.statement(earlier)
+    place = context.in_block_of(site, statement)
+    if place is None:
+        return set()
+    return {t.id for one in (*context.between(statement, place), place) for t in targets(one) if isinstance(t, p.Name)}
 
 
 def moved_behind(context: Context, site: p.Node, backward: Event) -> tuple[Edit, ...] | None:

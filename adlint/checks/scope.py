@@ -183,14 +183,16 @@ def missing_eval_mode(context: Context, rule: Rule) -> list[Diagnostic]:
             message = rule.messages["named"].format(named=context.text(fact.event.site))
             fix = modes.called(context, rule, fact.event.site)
             found.append(context.diagnostic(rule, fact, fact.event.site, message, (), fix))
-    for fact in context.facts.of("thawed"):
+    thawed = context.facts.of("thawed")
+    for fact in thawed:
         if fact.event.site in seen:
             continue
         seen.add(fact.event.site)
         held = fact.causes[0]
         words = {"named": context.text(fact.event.site), "line": context.line(held.site)}
         related = (context.related("frozen here", held.site), context.related("trained here", fact.causes[1].site))
-        message, fix = rule.messages["thawed"].format(**words), modes.again(context, rule, fact)
+        switches = dict.fromkeys(one.causes[0].site for one in thawed if one.event.site is fact.event.site)
+        message, fix = rule.messages["thawed"].format(**words), modes.again(context, rule, fact.event.site, [*switches])
         found.append(context.diagnostic(rule, fact, fact.event.site, message, related, fix))
     for fact in context.facts.of("tried-in-training"):
         net = modes.network(fact.event)

@@ -90,6 +90,9 @@ def _kept(context: Context, rule: Rule, fact: Fact) -> Fix | None:
             return context.fix(rule, context.rewriter.delete(statement), "drop")
         edits = placing.moved_after(context, clear.site, step.site)
         return None if edits is None else context.fix(rule, edits, "after")
+    if details["own"] and placing.left(context, clear.site, step.site):
+        edits = placing.moved_after(context, clear.site, step.site)
+        return None if edits is None else context.fix(rule, edits, "after", Applicability.UNSAFE)
     if details["own"]:
         edits = placing.moved_before(context, clear.site, lost.site)
         if edits is not None:
@@ -165,9 +168,10 @@ def _clipped(context: Context, rule: Rule, fact: Fact, key: str) -> Fix | None:
     site = cause.site
     if not (isinstance(site, p.Call) and isinstance(site.function, p.Attribute) and cause.subject is not None):
         return None
-    if site.function.value is cause.subject or not all(
-        visible(context, one, site, clip.site) for one in (site.function.value, cause.subject)
-    ):
+    parts = (site.function.value, cause.subject)
+    if parts[0] is parts[1] or not all(visible(context, one, site, clip.site) for one in parts):
+        return None
+    if {n.id for n in p.walk_all(parts) if isinstance(n, p.Name)} & placing.bound_by(context, site, clip.site):
         return None
     code = f"{context.text(site.function.value)}.{{unscale}}({context.text(cause.subject)})"
     code = code.replace("{unscale}", context.profile.terms["unscale"])
@@ -245,6 +249,11 @@ def _rebuilt(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     made = {t.id for target in build.targets for t in p.walk(target) if isinstance(t, p.Name)}
     between = context.between(build, place)
     if any(isinstance(n, p.Name) and n.id in made for n in p.walk_all(between)):
+        return None
+    given = {n.id for n in p.walk(build.value) if isinstance(n, p.Name)}
+    changed = [t for one in between for t in placing.targets(one)]
+    changed += [n for one in between if isinstance(one, p.Evaluate) for n in p.walk(one)]
+    if not any(isinstance(n, p.Name) and n.id in given for n in changed):
         return None
     return context.fix(rule, context.rewriter.move_before(build, place), "rebuilt")
 
@@ -363,12 +372,13 @@ def _owner(context: Context, step: Event) -> str:
 def _optimizer(step: Event) -> p.Expression | None:
     """Return the expression of the optimizer in a step: its receiver, or what a scaler is handed."""
     site = step.site
-    if isinstance(site, p.Augment):
-        return site.target
     if step.kind == "update" and isinstance(site, p.Call) and isinstance(site.function, p.Attribute):
         receiver = site.function.value
-        return receiver.value if isinstance(receiver, p.Attribute) and receiver.attr == "data" else receiver
-    return step.subject if isinstance(step.subject, p.Expression) else None
+    elif isinstance(site, p.Augment):
+        receiver = site.target
+    else:
+        return step.subject if isinstance(step.subject, p.Expression) else None
+    return receiver.value if isinstance(receiver, p.Attribute) and receiver.attr == "data" else receiver
 
 
 @attempted

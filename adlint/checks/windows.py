@@ -64,7 +64,6 @@ def divided(context: Context, backward: Event, divisor: p.Expression) -> tuple[p
     if inner is None:
         return None
     text = context.text(inner)
-    if not isinstance(inner, (p.Name, p.Attribute, p.Call)):
-        text = f"({text})"
-    code = f"{text} / {context.text(divisor)}"
-    return inner, f"({code})" if is_receiver(backward.site, inner) else code
+    plain = isinstance(inner, (p.Name, p.Attribute, p.Call, p.Subscript))
+    code = f"{text if plain else f'({text})'} / {context.text(divisor)}"
+    return inner, f"({code})" if plain and is_receiver(backward.site, inner) else code

@@ -252,6 +252,8 @@ def write(m: Machine, state: State, holder: Value, name: str, value: Value, site
         updates.overwrite(m, state, holder.leaves, site)
         return
     if name in GRADIENTS:
+        if isinstance(holder, Leaves) and holder.data:
+            return  # `w.data` is another tensor each time: its gradient is nobody's
         for one in leaves.absent(state, value):
             leaves.used(m, state, one, fails=False)
         owners = library.leaves_behind(m, state, holder)

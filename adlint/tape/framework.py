@@ -235,7 +235,8 @@ def rewrapped(m: Machine, state: State, name: str, given: calls.Arguments) -> tu
     """Return how a new tensor is cut off, and from which tensors; none for one that takes only their shape."""
     if not m.profile.rewraps(name):
         return "data", ()
-    first = given.positional[:1]
+    one = given.get(0, "data")
+    first = () if one is None else (one,)
     direct = any(library.is_tensorial(m, state, v) for v in first)
     return "wrapped" if direct else "data", tuple(dict.fromkeys(n for v in first for n in cuts.read_from(m, state, v)))
 

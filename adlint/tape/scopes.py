@@ -14,6 +14,8 @@ What is recorded because of one of these is its fault: the forward is not noted 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from adlint import program as p
 from adlint.tape import attributes, cuts, expressions, library
 from adlint.tape.facts import Fact
@@ -81,6 +83,15 @@ def uncalled(m: Machine, state: State, value: Value, item: p.ContextItem) -> Val
         effect = {"no_grad": "off", "inference_mode": "inference", "enable_grad": "on"}.get(role, "unknown")
         return Scope(effect, item.context)
     return value
+
+
+def placed(scope: Scope, item: p.ContextItem) -> Scope:
+    """Return the scope that a block enters; one that is written as off for certain is known by its place."""
+    call = item.context
+    if scope.call is not None or scope.effect != "off" or not isinstance(call, p.Call):
+        return scope
+    certain = any(isinstance(a.value, p.Constant) and a.value.value is False for a in call.arguments)
+    return replace(scope, call=call) if certain else scope
 
 
 def operated(m: Machine, state: State, op: str, value: Value, operand: p.Expression, rest: p.Expression) -> None:

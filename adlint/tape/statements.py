@@ -452,6 +452,7 @@ def _enter(m: Machine, state: State, statement: p.With, items: tuple[p.ContextIt
             results += _managed(m, s, statement, item, rest, value)
             continue
         if isinstance(value, Scope):
+            value = scopes.placed(value, item)
             s.recording, s.scope = recording, opened
             scopes.defining(m, s, value, item, statement)
             calls.enter_scope(s, value)
