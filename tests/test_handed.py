@@ -856,8 +856,7 @@ torch.manual_seed(0)
 net = train(data)
 """,
 }
-"""Programs, where `LOOP` stands for the plain loop; what is below the line `# elsewhere` is in another file, which adlint
-does not see."""
+"""Programs, where `LOOP` stands for the plain loop; what is below the line `# elsewhere` is in another file."""
 
 MADE = {
     "weak reference": "held = weakref.ref(model)",
