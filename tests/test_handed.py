@@ -42,6 +42,9 @@ net = nn.Linear(3, 1)
 optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 """
 CLEARS = (
+    "model.apply(clear)",
+    "nn.Module.zero_grad(model)",
+    "torch.optim.SGD.zero_grad(optimizer)",
     "self.optimizer.zero_grad()",
     "optimizer.zero_grad()",
     "model.zero_grad()",
@@ -337,6 +340,51 @@ LOOP
 # elsewhere
 torch.manual_seed(0)
 net = train(data)
+""",
+    "cleared by what is applied": """\
+def clear(one):
+    one.zero_grad()
+
+
+def train(model, data):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x in data:
+        model.apply(clear)
+        loss = model(x).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+# elsewhere
+train(net, data)
+""",
+    "cleared by a method of a class": """\
+def clear(one):
+    one.zero_grad()
+
+
+def train(model, data):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x in data:
+        nn.Module.zero_grad(model)
+        loss = model(x).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+# elsewhere
+train(net, data)
+""",
+    "cleared by a method of the optimizer's class": """\
+def clear(one):
+    one.zero_grad()
+
+
+def train(model, data):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x in data:
+        torch.optim.SGD.zero_grad(optimizer)
+        loss = model(x).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+# elsewhere
+train(net, data)
 """,
     "hook that clears": """\
 def watch(module, given):
@@ -901,7 +949,6 @@ MISSES = {
     "scaler, unscaled": "whoever hands the optimizer may clear it",
     "class of its parts": "whoever hands the optimizer may clear it",
     "network of a given part": "what is handed the network may clear its gradients",
-    "methods of classes": "a method of a class is not followed",
     "chosen": "what a library chooses is unknown",
     "copied": "a copy of a network is taken to have parameters of its own",
 }
