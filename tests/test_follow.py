@@ -227,7 +227,8 @@ IMPORTS = {
 
 FILES = {
     "tools.py": (
-        "def prepare(optimizer):\n    {}\n\n\nclass Tools:\n    @staticmethod\n    def prepare(optimizer):\n        {}\n"
+        "def prepare(optimizer):\n    {}\n\n\n"
+        "class Tools:\n    @staticmethod\n    def prepare(optimizer):\n        {}\n"
         "\n\nTOOLS = Tools()\nheld = {{'prepare': prepare}}\n"
     ),
     "pack/__init__.py": "from .inner import prepare\n",
