@@ -5,6 +5,7 @@ Every folder in `projects` is a program, run by its `main.py`; marks are those o
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ import sys
 from itertools import permutations
 from pathlib import Path
 
+import oracle
 import pytest
 
 from adlint import discovery, follow, linter, project
@@ -199,6 +201,63 @@ def test_where_imports_lead(
     resolver = Project(str(tmp_path / "scripts"), Settings().profiles.values())
     path = resolver.find(str(tmp_path / importer), dotted)
     assert path == (None if led is None else (str(tmp_path / led[0]), led[1]))
+
+
+IMPORTS = {
+    "name": "from tools import prepare",
+    "other name": "from tools import prepare as ready\nprepare = ready",
+    "module": "import tools\nprepare = tools.prepare",
+    "module by another name": "import tools as t\nprepare = t.prepare",
+    "submodule": "import pack.inner\nprepare = pack.inner.prepare",
+    "submodule of a package": "from pack import inner\nprepare = inner.prepare",
+    "of a package": "from pack import prepare",
+    "attribute of a package": "import pack\nprepare = pack.prepare",
+    "star": "from tools import *",
+    "star of a package": "from pack.stars import *",
+    "star of a star": "from pack.more import *",
+    "name of a star": "from pack.stars import prepare",
+    "class of a module": "from tools import Tools\nprepare = Tools.prepare",
+    "object of a module": "from tools import TOOLS\nprepare = TOOLS.prepare",
+    "object's member": "from tools import held\nprepare = held['prepare']",
+    "in a function": "def prepare(optimizer):\n    from tools import prepare as ready\n    ready(optimizer)",
+    "in a try": "try:\n    from tools import prepare\nexcept ImportError:\n    prepare = None",
+    "by name": "import importlib\nprepare = importlib.import_module('tools').prepare",
+    "round and round": "from pack.one import prepare",
+}
+"""Ways to import `prepare`."""
+
+FILES = {
+    "tools.py": (
+        "def prepare(optimizer):\n    {}\n\n\n"
+        "class Tools:\n    @staticmethod\n    def prepare(optimizer):\n        {}\n"
+        "\n\nTOOLS = Tools()\nheld = {{'prepare': prepare}}\n"
+    ),
+    "pack/__init__.py": "from .inner import prepare\n",
+    "pack/inner.py": "def prepare(optimizer):\n    {}\n",
+    "pack/stars.py": "from .inner import *\n",
+    "pack/more.py": "from .stars import *\n",
+    "pack/one.py": "from . import two\nfrom .inner import prepare\n",
+    "pack/two.py": "from .one import *\n",
+}
+UNFOLLOWED = {"by name": "what is imported by its name is unknown"}
+
+
+@pytest.mark.parametrize("way", IMPORTS)
+def test_ways_to_import(tmp_path: Path, way: str) -> None:
+    """A function that does not clear is met, and one that does, whatever the way to it; the programs run."""
+    train = tmp_path / "train.py"
+    train.write_text(TRAIN.replace("from helpers import prepare", IMPORTS[way]))
+    results = {}
+    for does in ("print(torch)", "optimizer.zero_grad()"):
+        for name, text in FILES.items():
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).write_text("import torch\n" + text.format(does, does))
+        results[does] = [name for _, name in found(tmp_path).get("train.py", [])]
+        if importlib.util.find_spec("torch") is not None:
+            path = f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\nsys.dont_write_bytecode = True\n"
+            assert oracle.run(path + train.read_text()).error is None
+    assert results["optimizer.zero_grad()"] == []
+    assert results["print(torch)"] == ([] if way in UNFOLLOWED else ["missing-zero-grad"])
 
 
 def test_a_text_alone() -> None:

@@ -323,6 +323,9 @@ CLEARS = {
         "found = [one.grad for one in net.parameters() if one.grad is not None]\n"
         "if found:\n    torch._foreach_zero_(found)"
     ),
+    "applied": "net.apply(lambda one: one.zero_grad())",
+    "method of a class": "nn.Module.zero_grad(net)",
+    "method of the optimizer's class": "torch.optim.SGD.zero_grad(optimizer)",
     "another optimizer": "torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=0.1).zero_grad()",
     "another network": "nn.Linear(3, 1).zero_grad()",
     "not called": "optimizer.zero_grad",

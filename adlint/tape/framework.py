@@ -58,6 +58,8 @@ from adlint.tape.values import (
     key_of,
 )
 
+METHODS = ("module-base", "optimizer-base", "module", "optimizer")
+"""Roles of classes whose methods may be called with the object as an argument."""
 SCOPES = {"no_grad": "off", "inference_mode": "inference", "enable_grad": "on", "autocast": "neutral"}
 
 
@@ -164,8 +166,10 @@ def function(m: Machine, state: State, name: str, given: calls.Arguments, site: 
     if special is not None:
         return special(m, state, given, site)
     owner, _, member = name.rpartition(".")
-    if given.positional and (owner == "torch.Tensor" or m.profile.role(owner) in ("module-base", "optimizer-base")):
+    if given.positional and (owner == "torch.Tensor" or m.profile.role(owner) in METHODS):
         rest = replace(given, positional=given.positional[1:])
+        if isinstance(given.positional[0], Unknown):
+            return unseen.unknown_call(m, state, Unknown(("attr", given.positional[0].key, member)), rest, site)
         return methods.method(m, state, given.positional[0], member, rest, site)
     role = m.profile.role(name)
     handler = _FUNCTIONS.get(role)

@@ -247,6 +247,8 @@ def _why(m: Machine, state: State, roots: tuple[int, ...], node: int, record: No
     owned = record.kind == "leaf" and record.requires_grad is True and record.operation in ("tensor", "layer")
     if not owned and not (record.kind == "operation" and record.requires_grad is True):
         return ""
+    if any(m.nodes[n].requires_grad is False for n in roots):
+        return ""  # it is the outputs that PyTorch refuses
     if node > max(roots):
         return "unused-input"
     if not owned or any(m.nodes[n].turn != state.turn for n in roots):

@@ -20,6 +20,7 @@ from adlint.tape.values import (
     Builtin,
     Closure,
     Leaves,
+    Library,
     Method,
     Partial,
     Sequence,
@@ -122,6 +123,8 @@ def handed(m: Machine, state: State, function: Value, values: Iterable[Value]) -
     if isinstance(function, (Closure, Bound, Partial)) or (isinstance(function, Builtin) and function.name in QUIET):
         return
     if isinstance(function, Method) and isinstance(state.object(function.receiver), (Sequence, Table)):
+        return
+    if isinstance(function, Library) and function.name.startswith("logging."):
         return
     if isinstance(function, Unknown) and isinstance(function.key, tuple) and function.key[-1] in LOGS:
         return

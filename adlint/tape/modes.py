@@ -239,13 +239,15 @@ def _net(m: Machine, state: State, value: Value) -> tuple[Key, bool | None]:
 
 
 def sensitive(m: Machine, state: State, module: Value, training: bool | None = None) -> bool | None:
-    """Tell whether anything in a network depends on its mode (and is in the given one); None if that cannot be seen."""
+    """Tell whether anything in a network depends on its mode (and is in the given one, in evaluation because it was put
+    there after it was trained); None if that cannot be seen."""
     opaque = not isinstance(state.object(module), Module)
     for member in library.members(state, module):
         thing = state.object(member)
         assert isinstance(thing, Module)
         minds = _reads_mode(m, state, thing.cls) if isinstance(thing.cls, Ref) else thing.modal
-        if minds and (training is None or thing.training is training):
+        there = training is None or thing.training is training
+        if minds and there and (training is not False or ("evaluating", member) in state.store):
             return True
         opaque = opaque or minds is None or any(library.is_open(m, state, v) for v in thing.attributes.values())
     return None if opaque else False
@@ -398,7 +400,9 @@ def walked(m: Machine, state: State, event: Event, nodes: tuple[int, ...], leave
         if ("trained", run.net) not in state.store:
             state.store[("trained", run.net)] = True
             for member in library.members(state, run.net) if isinstance(run.net, Ref) else ():
-                state.store[("trained", member)] = True
+                thing = state.object(member)
+                if isinstance(thing, Module) and thing.training is not False:
+                    state.store[("trained", member)] = True
 
 
 # ---------------------------------------------------------------- where results go

@@ -140,8 +140,6 @@ def _numbers(m: Machine, state: State, value: Value | None) -> list[int | None] 
         return None
     if isinstance(value, Const) and type(value.value) is int:
         return [value.value]
-    if isinstance(value, Const) and isinstance(value.value, tuple):
-        return [v if type(v) is int else None for v in value.value]
     parts = containers.items(m, state, value) if not isinstance(value, (Const, Unknown, Linear)) else None
     if parts is None or isinstance(state.object(value), (Tensor, Module)):
         return None

@@ -344,6 +344,10 @@ def _named_method(m: Machine, state: State, base: Key, name: str, given: calls.A
         return m.unknown()
     role = m.profile.method("tensor", name)
     module_role = m.profile.method("module", name)
+    if name == "apply" and any(isinstance(v, (Closure, Bound)) for v in given.values):
+        modes.forget(m, state, [base], given.values)
+        library.havoc(m, state, [*given.values, Leaves(frozenset({library.leaf_of(m, base)}))])
+        return receiver
     if module_role == "self" or name in ("to", "cuda", "cpu", "float", "half"):
         return receiver
     if role and not tensors and base not in m.evidence:
