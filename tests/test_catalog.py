@@ -274,7 +274,7 @@ backward = "backward()"
     ("more", "key"),
     [
         ('[roles]\nwizard = ["ours.f"]', "roles.wizard"),
-        ('[roles]\nplain = ["ours.f"]\nload = ["ours.f"]', "roles.load"),
+        ('[roles]\nplain = ["ours.f"]\nload = ["ours.f"]', "roles.plain"),
         ('[methods.wizard]\nplain = ["f"]', "methods.wizard"),
         ('[methods.tensor]\nwizard = ["f"]', "methods.tensor.wizard"),
         ('[saves]\nnever = ["f"]\nalways = ["f"]', "saves.never"),
