@@ -339,7 +339,10 @@ def _collection(m: Machine, state: State, e: p.Expression) -> Value:
             items.append(evaluate(m, state, element))
     if e.kind == "tuple" and not more:
         return Tuple(tuple(items))
-    return m.allocate(state, Sequence("list" if e.kind == "tuple" else e.kind, tuple(items), more))
+    if e.kind == "set":
+        items = list(dict.fromkeys(items))
+    shuffled = e.kind == "set" and len(items) > 1
+    return m.allocate(state, Sequence("list" if e.kind == "tuple" else e.kind, tuple(items), more, shuffled))
 
 
 def _mapping(m: Machine, state: State, e: p.Expression) -> Value:
@@ -512,11 +515,9 @@ def remove(m: Machine, state: State, target: p.Expression) -> None:
     if isinstance(target, p.Name):
         state.store.pop((state.frame, target.id), None)
     elif isinstance(target, p.Attribute):
-        holder = evaluate(m, state, target.value)
-        if target.attr in ("grad", "_grad"):
-            attributes.write(m, state, holder, "grad", NONE, target)
+        attributes.remove(m, state, evaluate(m, state, target.value), target.attr, target)
     elif isinstance(target, p.Subscript):
-        containers.drop(m, state, evaluate(m, state, target.value), evaluate(m, state, target.index))
+        containers.drop(m, state, evaluate(m, state, target.value), evaluate(m, state, target.index), target)
     elif isinstance(target, p.Collection):
         for part in target.elements:
             remove(m, state, part)
