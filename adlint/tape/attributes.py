@@ -283,7 +283,11 @@ def write(m: Machine, state: State, holder: Value, name: str, value: Value, site
         updates.update_in_place(m, state, holder, [value], site)
         return
     if isinstance(thing, (Module, Instance, Optimizer, Class)) and isinstance(holder, Ref):
-        own = find(state, thing.cls, "__setattr__") if isinstance(thing, Instance) and isinstance(thing.cls, Ref) else None
+        own = (
+            find(state, thing.cls, "__setattr__")
+            if isinstance(thing, Instance) and isinstance(thing.cls, Ref)
+            else None
+        )
         if isinstance(own, Closure) and own.node not in state.functions:
             calls.call(m, state, Bound(holder, own), calls.Arguments((Const(name), value)), site)
             return

@@ -182,6 +182,8 @@ def _listing(m: Machine, state: State, name: str, arguments: calls.Arguments, si
     thing = state.object(value)
     shuffled = isinstance(thing, Sequence) and thing.shuffled
     kind = "iterator" if name in ("iter", "reversed") else "list"
+    if name != "iter":
+        containers.spent(m, state, value)
     if known is not None:
         if name == "reversed":
             known.reverse()

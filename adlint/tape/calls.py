@@ -275,6 +275,7 @@ def resume(m: Machine, state: State, value: Value, on_yield: Callable[[State, Va
     """Run a generator to its end, handing each value it yields to `on_yield` while it is suspended."""
     thing = state.object(value)
     assert isinstance(thing, Generator)
+    containers.spent(m, state, value)
     node = thing.function.node
     assert isinstance(node, p.Function)
     caller, callers, functions = state.frame, state.calls, state.functions

@@ -112,6 +112,18 @@ def _bounded(elements: tuple[Value, ...]) -> int | None:
     return None
 
 
+ONCE = frozenset({"iterator", "generator"})
+
+
+def spent(m: Machine, state: State, value: Value) -> None:
+    """Forget what an iterator gives: somebody has taken it, or as much of it as was wanted."""
+    thing = state.object(value)
+    if isinstance(value, Ref) and (
+        isinstance(thing, Generator) or (isinstance(thing, Sequence) and thing.kind in ONCE)
+    ):
+        state.store[value.id] = Sequence("generator", (m.unknown(),), True)
+
+
 def turns(m: Machine, state: State, value: Value, site: p.Node | None) -> tuple[Callable[[State, int], Value], bool]:
     """Return how to make the element of the n-th turn, and whether a loop over the value is one over data."""
     scopes.taken(m, state, value, site)
@@ -238,7 +250,9 @@ def _repeated(m: Machine, state: State, value: Value, number: Value) -> Value:
         return m.allocate(state, Sequence("list", elements, True, shuffled))
     assert isinstance(number, Const)
     repeated = elements * number.value
-    return Tuple(repeated) if isinstance(value, Tuple) else m.allocate(state, Sequence("list", repeated, False, shuffled))
+    return (
+        Tuple(repeated) if isinstance(value, Tuple) else m.allocate(state, Sequence("list", repeated, False, shuffled))
+    )
 
 
 def _row(m: Machine, state: State, value: Value, number: Value, site: p.Node) -> Value:
@@ -318,7 +332,7 @@ def _at(m: Machine, state: State, value: Value, key: Value) -> Value:
     if isinstance(key, Const) and isinstance(key.value, slice) and not shuffled:
         chosen = elements[key.value]
         return Tuple(chosen) if isinstance(value, Tuple) else m.allocate(state, Sequence("list", chosen, more))
-    if isinstance(key, Const) and isinstance(key.value, slice) or _is_slice(key):
+    if (isinstance(key, Const) and isinstance(key.value, slice)) or _is_slice(key):
         return m.allocate(state, Sequence("list", elements, True, shuffled or len(elements) > 1))
     if not elements:
         return m.unknown()
@@ -599,9 +613,7 @@ def method(m: Machine, state: State, receiver: Value, name: str, arguments: call
     )
 
 
-def _grown(
-    state: State, holder: Ref, thing: Sequence, grown: tuple[Value, ...], at_end: bool = True
-) -> Value:
+def _grown(state: State, holder: Ref, thing: Sequence, grown: tuple[Value, ...], at_end: bool = True) -> Value:
     """Put a list that has got longer into its place; a deque with a greatest length loses elements at the other end."""
     most = state.store.get(("most", holder.id))
     if most is not None:
