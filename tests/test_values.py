@@ -1640,7 +1640,9 @@ WAYS = {
         "net = nn.Linear(3, 1)\nnet.register_buffer(''.join(['a', 'b']), torch.ones(1))\nagain = net(data).sum()"
     ),
     "hook before state": (
-        "net = nn.Linear(3, 1)\nnet.register_full_backward_hook(lambda *args: None)\nagain = net(data.clone().requires_grad_()).sum()"
+        "net = nn.Linear(3, 1)\n"
+        "net.register_full_backward_hook(lambda *args: None)\n"
+        "again = net(data.clone().requires_grad_()).sum()"
     ),
     "method of a network that is not there": (
         "try:\n    again = model.nothing()\nexcept AttributeError:\n    again = loss"
@@ -1701,6 +1703,159 @@ WAYS = {
     "keys of a network of networks": (
         "nets = nn.ModuleDict({'a': model})\nfor name in nets.keys():\n    again = nets[name](data).sum()"
     ),
+    # what is read from a file, and what is called in other ways
+    "read as none, then asked": (
+        "import json\nvalue = json.loads('null')\nagain = (loss if value else other) if value is None else loss"
+    ),
+    "read as none, then asked, loss": (
+        "import json\nvalue = json.loads('null')\nagain = (other if value else loss) if value is None else other"
+    ),
+    "read as true, then none": (
+        "import json\nvalue = json.loads('1')\nagain = other\nif value:\n    again = loss if value is None else other"
+    ),
+    "read as one, then two": (
+        "import json\nvalue = json.loads('1')\nagain = other\nif value == 1:\n    again = loss if value == 2 else other"
+    ),
+    "read, not not": (
+        "import json\nvalue = json.loads('1')\nagain = other\nif value:\n    again = loss if not (not value) else other"
+    ),
+    "read, and what is written": (
+        "import json\nvalue = json.loads('1')\nagain = other\nif value:\n    again = loss if value and True else other"
+    ),
+    "read, or what is written": (
+        "import json\nvalue = json.loads('1')\nagain = other\nif value:\n    again = loss if value or False else other"
+    ),
+    "read, less both ways": (
+        "import json\nvalue = json.loads('1')\nagain = other\nif value < 3:\n    again = loss if 3 < value else other"
+    ),
+    "read, sum": (
+        "import json\n"
+        "value = json.loads('[1]')\n"
+        "again = other\n"
+        "if sum(value) == 1:\n"
+        "    again = loss if sum(value) == 1 else other"
+    ),
+    "read, bool": (
+        "import json\nvalue = json.loads('1')\nagain = other\nif bool(value):\n    again = loss if value else other"
+    ),
+    "read, isinstance": (
+        "import json\n"
+        "value = json.loads('1')\n"
+        "again = other\n"
+        "if isinstance(value, int):\n"
+        "    again = loss if isinstance(value, int) else other"
+    ),
+    "read, isinstance of several": (
+        "import json\nvalue = json.loads('1')\nagain = loss if isinstance(value, (dict, str)) else other"
+    ),
+    "read, item stored": "import json\nfound = json.loads('{}')\nfound['loss'] = loss\nagain = found['loss']",
+    "read, item stored, other": (
+        "import json\nfound = json.loads('{}')\nfound['loss'] = loss\nfound['loss'] = other\nagain = found['loss']"
+    ),
+    "read, attribute stored": (
+        "import argparse\nfound = argparse.Namespace()\nfound.loss = None\nfound.loss = loss\nagain = found.loss"
+    ),
+    "read, attribute deleted": (
+        "import argparse\n"
+        "found = argparse.Namespace()\n"
+        "found.loss = loss\n"
+        "del found.loss\n"
+        "again = loss if hasattr(found, 'loss') else other"
+    ),
+    "read, spread": "import json\nagain = {**json.loads('{}'), 'a': loss}['a']",
+    "read, spread after": "import json\nagain = {'a': loss, **json.loads('{\"a\": 1}')}\nagain = other",
+    "read, double star": (
+        "import json\ndef give(value=other, **rest):\n    return value\nagain = give(**json.loads('{}'))"
+    ),
+    "read, in": (
+        "import json\n"
+        "found = json.loads('[1]')\n"
+        "again = other\n"
+        "if 1 in found:\n"
+        "    again = loss if 1 in found else other"
+    ),
+    "read, unpacked": (
+        "import json\na, b = json.loads('[1, 2]')\nagain = other\nif a:\n    again = loss if a else other"
+    ),
+    "read, slice": "import json\nn = json.loads('1')\nagain = [loss, other][n:][0]",
+    "read, one of": "import json\nn = json.loads('0')\nagain = [loss][n]",
+    "read, called": "import json\nfound = json.loads('[0]')\nfound.append(loss)\nagain = other",
+    "absent as a condition": (
+        "class Found(Exception):\n"
+        "    pass\n"
+        "again = other\n"
+        "kept = torch.ones(2, requires_grad=True)\n"
+        "if kept.grad:\n"
+        "    again = loss"
+    ),
+    "network that is called": (
+        "class Box:\n"
+        "    net = model\n"
+        "    def forward(self, value):\n"
+        "        return self.net(value)\n"
+        "try:\n"
+        "    again = Box()(data).sum()\n"
+        "except TypeError:\n"
+        "    again = loss"
+    ),
+    "property of what is no function": (
+        "class Box:\n    held = staticmethod(max)\nagain = (other, loss)[Box.held(0, 1)]"
+    ),
+    "decorated with what is not known": (
+        "import json\n"
+        "passing = json.loads('null') or (lambda function: function)\n"
+        "@passing\n"
+        "def give():\n"
+        "    return loss\n"
+        "again = give()"
+    ),
+    "decorated bound method": (
+        "class Box:\n    def give(self):\n        return loss\nagain = torch.enable_grad()(Box().give)()"
+    ),
+    "decorated bound method, no grad": (
+        "class Box:\n"
+        "    def give(self):\n"
+        "        return model(data).sum()\n"
+        "again = torch.no_grad()(Box().give)() + other"
+    ),
+    "decorated builtin": "again = torch.no_grad()(print)() or loss",
+    "decorated twice": (
+        "class Box:\n"
+        "    @staticmethod\n"
+        "    @torch.enable_grad()\n"
+        "    def give():\n"
+        "        return model(data).sum()\n"
+        "again = Box.give()"
+    ),
+    "named and not called": (
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\nstep = optimizer.step\nagain = loss"
+    ),
+    "deep generator": (
+        "def give(n):\n"
+        "    if n == 0:\n"
+        "        yield loss\n"
+        "    else:\n"
+        "        for one in give(n - 1):\n"
+        "            yield one\n"
+        "for again in give(3):\n"
+        "    pass"
+    ),
+    "enter that is missing": (
+        "class Box:\n"
+        "    pass\n"
+        "try:\n"
+        "    with Box() as again:\n"
+        "        pass\n"
+        "except (AttributeError, TypeError):\n"
+        "    again = loss"
+    ),
+    "attribute of a zip": "many = zip([other], [loss])\nagain = many.__next__()[1]",
+    "part of a cut": "kept = torch.zeros(3).max(0)\nagain = other + kept.values",
+    "training by hand": (
+        "import copy as duplicate\nnet = duplicate.deepcopy(model)\nnet.eval()\nagain = loss if net.training else other"
+    ),
+    "index of a list in a dict": "found = {'a': [other, loss]}\nagain = found['a'][1]",
+    "deleted in groups": "a, b, c = 1, other, loss\ndel (a, b), c\nagain = loss",
     # copies and tensors
     "copy.copy of a list": "again = copy.copy([loss])[0]",
     "copy.copy of an instance": "class Box:\n    pass\nbox = Box()\nbox.loss = loss\nagain = copy.copy(box).loss",
@@ -1750,6 +1905,30 @@ WAYS = {
 
 MISSES = {
     "own exception, with a value": "what an exception carries is not followed",
+    **dict.fromkeys(
+        [
+            "network that is called",
+            "property of what is no function",
+            "decorated builtin",
+            "deep generator",
+            "attribute of a zip",
+        ],
+        "a caller of another kind is not followed",
+    ),
+    **dict.fromkeys(
+        [
+            "read as none, then asked, loss",
+            "read, not not",
+            "read, and what is written",
+            "read, or what is written",
+            "read, sum",
+            "read, bool",
+            "read, isinstance",
+            "read, in",
+            "read, unpacked",
+        ],
+        "what a file says decides",
+    ),
     **dict.fromkeys(
         [
             "item of nothing",

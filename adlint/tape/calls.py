@@ -167,8 +167,6 @@ def enter(m: Machine, state: State, closure: Closure, given: Arguments, site: p.
     """Run a function of the program and return what it returns, on every path through it."""
     node = closure.node
     m.entered.add(node)
-    if closure.kind == "identity":
-        return given.positional[-1] if given.positional else m.unknown()
     if not in_depth(state, closure):
         library.havoc(m, state, given.values)
         return unseen.opaque(m, state, closure, given, site)

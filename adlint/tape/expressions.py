@@ -463,14 +463,13 @@ def store(m: Machine, state: State, target: p.Expression, value: Value) -> None:
     elif isinstance(target, p.Subscript):
         holder = evaluate(m, state, target.value)
         containers.assign(m, state, holder, evaluate(m, state, target.index), value, target)
-    elif isinstance(target, p.Collection):
+    else:
+        assert isinstance(target, p.Collection)
         parts = target.elements
         star = next((i for i, part in enumerate(parts) if isinstance(part, p.Starred)), None)
         values = containers.unpack(m, state, value, len(parts), star, target)
         for part, item in zip(parts, values, strict=False):
             store(m, state, part.value if isinstance(part, p.Starred) else part, item)
-    elif isinstance(target, p.Starred):
-        store(m, state, target.value, value)
 
 
 def augment(m: Machine, state: State, statement: p.Augment) -> None:
