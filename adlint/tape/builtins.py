@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import attributes, calls, conditions, containers, cuts, library, scopes, shapes
+from adlint.tape import attributes, calls, collecting, conditions, containers, cuts, library, scopes, shapes
 from adlint.tape.machine import Machine, Stopped
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -198,7 +198,7 @@ def _listing(m: Machine, state: State, name: str, arguments: calls.Arguments, si
         plan, _ = containers.turns(m, state, value, site)
         made = Sequence(kind, (plan(state, 0), plan(state, 1)), True)
     if name == "sorted":
-        made = containers.ordered(made, arguments)
+        made = collecting.ordered(made, arguments)
     elif name in ("set", "frozenset"):
         made = replace(made, shuffled=len(made.items) > 1)
     return m.allocate(state, made)
@@ -208,7 +208,7 @@ def _dict(m: Machine, state: State, given: tuple[Value, ...], arguments: calls.A
     table: list[tuple[Value, Value]] = []
     more = False
     for value in given:
-        found, partly = containers.pairs(m, state, value)
+        found, partly = collecting.pairs(m, state, value)
         table += found
         more = more or partly
     table += [(Const(k), v) for k, v in arguments.keywords]

@@ -10,7 +10,6 @@ from adlint.tape import attributes, calls, keeping, leaves, library, scopes, sha
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
-    FALSE,
     NONE,
     TRUE,
     Const,
@@ -198,7 +197,7 @@ def contains(m: Machine, state: State, needle: Value, holder: Value) -> Value:
     known = items(m, state, holder)
     plain = known is not None and all(isinstance(v, Const) for v in known)
     if known is not None and plain and isinstance(needle, Const) and not isinstance(holder, Const):
-        return Const(any(_alike(one, needle) for one in known))
+        return Const(any(alike(one, needle) for one in known))
     if isinstance(holder, Const) and isinstance(needle, Const) and isinstance(holder.value, str):
         return Const(str(needle.value) in holder.value)
     if known is not None and needle in known:
@@ -276,12 +275,12 @@ def index(m: Machine, state: State, value: Value, key: Value, site: p.Node) -> V
         picked = library.operation(m, state, _index_operation(m, state, key), given, site)
         return shapes.element(m, state, value, key, picked)
     if isinstance(value, Tuple) or isinstance(thing, (Sequence, Module)):
-        return _at(m, state, value, key)
+        return at(m, state, value, key)
     if isinstance(thing, Table):
         if isinstance(value, Ref) and ("lists", value.id) in state.store and all(k != key for k, _ in thing.items):
             assign(m, state, value, key, m.allocate(state, Sequence("list", ())), site)
             return index(m, state, value, key, site)
-        return _item(m, state, value, thing, key)
+        return item(m, state, value, thing, key)
     if isinstance(value, Unknown):
         held = state.store.get(("attribute", value.key, ("item", key_of(key))))
         if (owner := attributes.owner(value)) is not None and isinstance(key, Const) and isinstance(key.value, str):
@@ -291,7 +290,7 @@ def index(m: Machine, state: State, value: Value, key: Value, site: p.Node) -> V
             return found
         return Unknown(("item", value.key, key_of(key))) if is_plain(key) else m.unknown()
     if isinstance(thing, Instance) and _is_record(state, thing):
-        return _at(m, state, Tuple(tuple(thing.attributes.values())), key)
+        return at(m, state, Tuple(tuple(thing.attributes.values())), key)
     if isinstance(thing, Instance) and isinstance(thing.cls, Ref):
         getter = attributes.find(state, thing.cls, "__getitem__")
         if getter is not None:
@@ -311,7 +310,8 @@ def _index_operation(m: Machine, state: State, key: Value) -> str:
     return "[]" if isinstance(key, Linear) else "[unknown]"
 
 
-def _at(m: Machine, state: State, value: Value, key: Value) -> Value:
+def at(m: Machine, state: State, value: Value, key: Value) -> Value:
+    """Return the element of a tuple, list or network that a key means."""
     thing = state.object(value)
     if isinstance(value, Tuple):
         elements: tuple[Value, ...] = value.items
@@ -356,9 +356,10 @@ def _one_of(m: Machine, state: State, value: Value, elements: tuple[Value, ...],
     return chosen[-1]
 
 
-def _item(m: Machine, state: State, value: Value, thing: Table, key: Value) -> Value:
+def item(m: Machine, state: State, value: Value, thing: Table, key: Value) -> Value:
+    """Return the value that a dict has for a key."""
     for held, item in reversed(thing.items):
-        if _alike(held, key):
+        if alike(held, key):
             return item
     if isinstance(key, Const) and not thing.more and all(isinstance(held, Const) for held, _ in thing.items):
         return Unknown(("item", value, key))
@@ -380,7 +381,7 @@ def _is_written(key: Value) -> bool:
     return isinstance(key, Const) or (isinstance(parts, tuple) and all(isinstance(one, Const) for one in parts))
 
 
-def _alike(one: Value, other: Value) -> bool:
+def alike(one: Value, other: Value) -> bool:
     """Tell whether two keys are the same to a dict, as a number and another of the same value are."""
     return one == other or (isinstance(one, Const) and isinstance(other, Const) and bool(one.value == other.value))
 
@@ -393,9 +394,9 @@ def assign(m: Machine, state: State, holder: Value, key: Value, value: Value, si
         updates.overwrite(m, state, holder.leaves, site)
         return
     if isinstance(thing, Table) and isinstance(holder, Ref):
-        others = [v for k, v in thing.items if not _alike(k, key)]
+        others = [v for k, v in thing.items if not alike(k, key)]
         keeping.added(m, state, others, value, state.statement or site, _given(state), slot=holder.id)
-        state.store[holder.id] = Table(_put(thing.items, key, value), thing.more)
+        state.store[holder.id] = Table(put(thing.items, key, value), thing.more)
     elif isinstance(thing, Sequence) and isinstance(holder, Ref):
         if isinstance(key, Const) and isinstance(key.value, slice):
             known = items(m, state, value)
@@ -447,17 +448,11 @@ def assign(m: Machine, state: State, holder: Value, key: Value, value: Value, si
             calls.call(m, state, attributes.bind(m, state, setter, holder, site), calls.Arguments((key, value)), site)
 
 
-def _put(pairs: tuple[tuple[Value, Value], ...], key: Value, value: Value) -> tuple[tuple[Value, Value], ...]:
+def put(pairs: tuple[tuple[Value, Value], ...], key: Value, value: Value) -> tuple[tuple[Value, Value], ...]:
     """Return the items of a dict with one of them set: a key that is there keeps its place."""
-    if any(_alike(held, key) for held, _ in pairs):
-        return tuple((held, value if _alike(held, key) else item) for held, item in pairs)
+    if any(alike(held, key) for held, _ in pairs):
+        return tuple((held, value if alike(held, key) else item) for held, item in pairs)
     return (*pairs, (key, value))[-64:]
-
-
-def _subject(site: p.Node, position: int) -> p.Node | None:
-    """Return the expression of an argument."""
-    known = isinstance(site, p.Call) and len(site.arguments) > position
-    return site.arguments[position].value if known and isinstance(site, p.Call) else None
 
 
 def _given(state: State) -> p.Node | None:
@@ -481,7 +476,7 @@ def unpack(m: Machine, state: State, value: Value, count: int, star: int | None,
     known = items(m, state, value)
     listed = state.object(value)
     if isinstance(listed, Sequence) and listed.shuffled:
-        return [_at(m, state, value, Const(n)) if n != star else value for n in range(count)]
+        return [at(m, state, value, Const(n)) if n != star else value for n in range(count)]
     if known is not None and star is None and len(known) == count:
         return known
     if known is not None and star is not None and len(known) >= count - 1:
@@ -512,21 +507,11 @@ def unpack(m: Machine, state: State, value: Value, count: int, star: int | None,
     return [m.unknown() for _ in range(count)]
 
 
-def extend(m: Machine, state: State, holder: Value, value: Value) -> None:
-    """Run `holder.extend(value)` on a list."""
-    thing = state.object(holder)
-    assert isinstance(thing, Sequence)
-    assert isinstance(holder, Ref)
-    known = [value] if isinstance(value, Leaves) else items(m, state, value)
-    added = known if known is not None else [element(m, state, value)]
-    _grown(state, holder, replace(thing, more=thing.more or known is None), (*thing.items, *added)[-64:])
-
-
 def drop(m: Machine, state: State, holder: Value, key: Value, site: p.Node) -> None:
     """Run `del holder[key]`."""
     thing = state.object(holder)
     if isinstance(thing, Table) and isinstance(holder, Ref):
-        state.store[holder.id] = Table(tuple((k, v) for k, v in thing.items if not _alike(k, key)), thing.more)
+        state.store[holder.id] = Table(tuple((k, v) for k, v in thing.items if not alike(k, key)), thing.more)
     elif isinstance(thing, Sequence) and isinstance(holder, Ref):
         kept = list(thing.items)
         if isinstance(key, Const) and isinstance(key.value, (int, slice)):
@@ -541,160 +526,3 @@ def drop(m: Machine, state: State, holder: Value, key: Value, site: p.Node) -> N
         remover = attributes.find(state, thing.cls, "__delitem__")
         if remover is not None:
             calls.call(m, state, attributes.bind(m, state, remover, holder, site), calls.Arguments((key,)), site)
-
-
-def _grows(state: State, holder: Ref) -> bool:
-    """Tell whether a list is older than the loop that is being run, so that it gets an element in every turn."""
-    return bool(state.turn) and holder.id < state.turn[-1][0]
-
-
-def method(m: Machine, state: State, receiver: Value, name: str, arguments: calls.Arguments, site: p.Node) -> Value:
-    """Run a method of a list, dict, tuple, string or iterator."""
-    thing = state.object(receiver)
-    given = arguments.positional
-    if isinstance(thing, Table) and isinstance(receiver, Ref):
-        return _table_method(m, state, receiver, thing, name, arguments, site)
-    if isinstance(thing, Sequence) and isinstance(receiver, Ref):
-        if name in ("append", "add", "appendleft", "put") and given:
-            for node in library.nodes_in(m, state, given[0], sources=False):
-                m.stored.setdefault(node, set()).add(site)
-            keeping.added(m, state, thing.items, given[0], site, _subject(site, 0))
-            if name == "add" and given[0] in thing.items:
-                return NONE
-            grown = (given[0], *thing.items)[:64] if name == "appendleft" else (*thing.items, given[0])[-64:]
-            return _grown(state, receiver, thing, grown, name != "appendleft")
-        if name in ("extend", "update") and given:
-            keeping.added(m, state, thing.items, given[0], site, None)
-            extend(m, state, receiver, given[0])
-            return NONE
-        if name == "extendleft" and given:
-            known = items(m, state, given[0])
-            added = known[::-1] if known is not None else [element(m, state, given[0])]
-            return _grown(state, receiver, replace(thing, more=known is None), (*added, *thing.items)[:64], False)
-        if name == "insert" and len(given) > 1:
-            keeping.added(m, state, thing.items, given[1], site, _subject(site, 1))
-            elements = list(thing.items)
-            place = given[0].value if isinstance(given[0], Const) and type(given[0].value) is int else None
-            elements.insert(len(elements) if place is None else place, given[1])
-            thing = replace(thing, shuffled=thing.shuffled or place is None)
-            return _grown(state, receiver, thing, tuple(elements[-64:]))
-        if name == "clear":
-            state.store[receiver.id] = Sequence(thing.kind, ())
-            return NONE
-        if name in ("pop", "popleft", "get", "popitem"):
-            return _pop(m, state, receiver, thing, given[0] if given else Const(-1 if name == "pop" else 0))
-        if name in ("remove", "discard") and given:
-            place = next((n for n, v in enumerate(thing.items) if _alike(v, given[0])), None)
-            rest = thing.items if place is None else (*thing.items[:place], *thing.items[place + 1 :])
-            sure = place is not None or name == "discard" or not thing.items
-            state.store[receiver.id] = replace(thing, items=rest, shuffled=thing.shuffled or not sure)
-            return NONE
-        if name == "rotate":
-            by = given[0] if given else Const(1)
-            if isinstance(by, Const) and type(by.value) is int and thing.items:
-                turn = -by.value % len(thing.items)
-                state.store[receiver.id] = replace(thing, items=thing.items[turn:] + thing.items[:turn])
-            else:
-                state.store[receiver.id] = replace(thing, shuffled=True)
-            return NONE
-        if name == "copy":
-            return m.allocate(state, thing)
-        if name == "reverse":
-            state.store[receiver.id] = replace(thing, items=thing.items[::-1])
-            return NONE
-        if name == "sort":
-            state.store[receiver.id] = ordered(thing, arguments)
-            return NONE
-        return m.unknown()
-    return (
-        Unknown(("method", key_of(receiver), name, tuple(key_of(v) for v in given)))
-        if is_plain(receiver) and all(is_plain(v) for v in given)
-        else m.unknown()
-    )
-
-
-def _grown(state: State, holder: Ref, thing: Sequence, grown: tuple[Value, ...], at_end: bool = True) -> Value:
-    """Put a list that has got longer into its place; a deque with a greatest length loses elements at the other end."""
-    most = state.store.get(("most", holder.id))
-    if most is not None:
-        grown = grown[max(len(grown) - most, 0) :] if at_end else grown[:most]
-    state.store[holder.id] = replace(thing, items=grown, more=thing.more or _grows(state, holder))
-    return NONE
-
-
-def _pop(m: Machine, state: State, holder: Ref, thing: Sequence, key: Value) -> Value:
-    """Run `holder.pop(key)`."""
-    if not thing.items:
-        return m.unknown()
-    taken = _at(m, state, holder, key)
-    if not thing.more:
-        here = [n for n, one in enumerate(thing.items) if one == taken]
-        exact = isinstance(key, Const) and type(key.value) is int and -len(thing.items) <= key.value < len(thing.items)
-        if exact and not thing.shuffled:
-            here = [range(len(thing.items))[key.value]]  # type: ignore[union-attr]
-        rest = tuple(one for n, one in enumerate(thing.items) if n not in here[:1])
-        state.store[holder.id] = replace(thing, items=rest, shuffled=len(rest) > 1 and (thing.shuffled or not exact))
-    return taken
-
-
-def ordered(thing: Sequence, arguments: calls.Arguments) -> Sequence:
-    """Return a sorted list: of numbers or texts it is known how, of anything else it is not."""
-    flag = dict(arguments.keywords).get("reverse", FALSE)
-    known = [v.value for v in thing.items if isinstance(v, Const)]
-    if len(known) == len(thing.items) and "key" not in dict(arguments.keywords) and flag in (TRUE, FALSE):
-        try:
-            return replace(thing, items=tuple(Const(v) for v in sorted(known, reverse=flag == TRUE)), shuffled=False)
-        except TypeError:
-            pass
-    return replace(thing, shuffled=len(thing.items) > 1 or thing.more)
-
-
-def pairs(m: Machine, state: State, value: Value) -> tuple[list[tuple[Value, Value]], bool]:
-    """Return the keys and values that a dict is made of or updated with, and whether there may be others."""
-    thing = state.object(value)
-    if isinstance(thing, Table):
-        return list(thing.items), thing.more
-    known = items(m, state, value)
-    listed = known if known is not None else [element(m, state, value)]
-    found = [(v.items[0], v.items[1]) for v in listed if isinstance(v, Tuple) and len(v.items) == 2]
-    return found, known is None or len(found) < len(listed)
-
-
-def _table_method(
-    m: Machine, state: State, receiver: Ref, thing: Table, name: str, arguments: calls.Arguments, site: p.Node
-) -> Value:
-    given = arguments.positional
-    if name == "items":
-        return m.allocate(state, Sequence("list", tuple(Tuple((k, v)) for k, v in thing.items), thing.more))
-    if name == "values":
-        return m.allocate(state, Sequence("list", tuple(v for _, v in thing.items), thing.more))
-    if name == "keys":
-        return m.allocate(state, Sequence("list", tuple(k for k, _ in thing.items), thing.more))
-    if name in ("get", "pop", "setdefault") and given:
-        held = next((v for k, v in thing.items if _alike(k, given[0])), None)
-        if name == "pop":
-            drop(m, state, receiver, given[0], site)
-        if held is not None:
-            return held
-        default = given[1] if len(given) > 1 else NONE
-        if name == "setdefault":
-            assign(m, state, receiver, given[0], default, site)
-            return default
-        exact = not thing.more and isinstance(given[0], Const) and all(isinstance(k, Const) for k, _ in thing.items)
-        return default if exact else _item(m, state, receiver, thing, given[0])
-    if name == "update":
-        merged, more = thing.items, thing.more
-        added = [pairs(m, state, value) for value in given]
-        words: list[tuple[Value, Value]] = [(Const(k), v) for k, v in arguments.keywords]
-        for found, partly in [*added, (words, False)]:
-            more = more or partly
-            for key, value in found:
-                merged = _put(merged, key, value)
-        state.store[receiver.id] = Table(merged, more)
-        return NONE
-    if name == "copy":
-        return m.allocate(state, thing)
-    if name == "clear":
-        state.store[receiver.id] = Table(())
-        return NONE
-    return m.unknown()

@@ -11,6 +11,7 @@ from adlint import program as p
 from adlint.tape import (
     attributes,
     calls,
+    collecting,
     comprehensions,
     conditions,
     containers,
@@ -492,7 +493,7 @@ def augment(m: Machine, state: State, statement: p.Augment) -> None:
         return
     if isinstance(thing, Sequence) and statement.op == "+":
         keeping.added(m, state, thing.items, value, statement, None)
-        containers.extend(m, state, held, value)
+        collecting.extend(m, state, held, value)
         return
     unrecorded = isinstance(thing, Tensor) and state.recording in ("off", "inference")
     if unrecorded and (not isinstance(value, Unknown) or leaves.is_node(m, thing)):

@@ -9,6 +9,7 @@ from adlint.tape import (
     attributes,
     calls,
     clips,
+    collecting,
     containers,
     cuts,
     framework,
@@ -87,7 +88,7 @@ def method(m: Machine, state: State, receiver: Value, name: str, given: calls.Ar
         and not isinstance(thing, (Sequence, Table, Generator, Counter))
     ):
         return _class_method(m, state, receiver, name, given, site)
-    return containers.method(m, state, receiver, name, given, site)
+    return collecting.method(m, state, receiver, name, given, site)
 
 
 def _object_method(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
@@ -104,12 +105,12 @@ def _dict_method(m: Machine, state: State, holder: Ref, name: str, given: calls.
     thing = state.object(holder)
     assert isinstance(thing, (Module, Optimizer, Instance))
     table = m.allocate(state, Table(tuple((Const(k), v) for k, v in thing.attributes.items()), True))
-    result = containers.method(m, state, table, name, given, site)
+    result = collecting.method(m, state, table, name, given, site)
     after = state.object(table)
     if name in ("update", "setdefault", "pop", "clear") and isinstance(after, Table):
         known = {str(k.value): v for k, v in after.items if isinstance(k, Const)}
         state.store[holder.id] = replace(thing, attributes=known)
-        if any(containers.pairs(m, state, one)[1] for one in given.positional if name == "update"):
+        if any(collecting.pairs(m, state, one)[1] for one in given.positional if name == "update"):
             attributes.blur(m, state, holder)
     return result
 
@@ -331,7 +332,7 @@ def _module_method(m: Machine, state: State, receiver: Value, name: str, given: 
     if name in ("items", "values", "keys"):
         plain = all(k.isidentifier() for k in thing.attributes)
         pairs = tuple((Const(k) if plain else m.unknown("name"), v) for k, v in thing.attributes.items())
-        return containers.method(m, state, m.allocate(state, Table(pairs, not plain)), name, given, site)
+        return collecting.method(m, state, m.allocate(state, Table(pairs, not plain)), name, given, site)
     if "hook" in name:
         state.store[receiver.id] = replace(thing, hooked=True)
         m.hooked = m.hooked or "backward" in name
