@@ -82,6 +82,8 @@ def _of_unknown(m: Machine, state: State, value: Unknown, name: str) -> Value:
     if _is_slot(m, name) and not library.is_alien(m, value.key):
         retention.touched(m, state)
         return Gradient(frozenset({library.leaf_of(m, value.key)}))
+    if owner(value) is not None:
+        return Method(value, name)
     if name == "training":
         mode = state.store.get(("mode", value.key))
         if mode is not None:
@@ -116,6 +118,8 @@ def _of_object(m: Machine, state: State, value: Ref, name: str, site: p.Node) ->
             return library.param_groups(m, state, value, thing)
         if name == "__class__":
             return thing.cls if isinstance(thing.cls, Ref) else Library(thing.cls)
+        if name == "__dict__":
+            return Unknown(("attr", value, name))
         if isinstance(thing.cls, Ref):
             found = find(state, thing.cls, name)
             if found is not None:
@@ -181,14 +185,10 @@ def _of_tensor(m: Machine, state: State, value: Ref, thing: Tensor, name: str, s
 
 
 def _of_super(m: Machine, state: State, value: Super, name: str) -> Value:
-    thing = state.object(value.owner)
-    if isinstance(thing, Class):
-        for base in thing.bases:
-            if isinstance(base, Ref):
-                found = find(state, base, name)
-                if found is not None:
-                    return bind(m, state, found, value.receiver, None)
-    return Method(value, name)
+    thing = state.object(value.receiver)
+    cls = value.receiver if isinstance(thing, Class) else getattr(thing, "cls", None)
+    found = find(state, cls if isinstance(cls, Ref) else value.owner, name, value.owner)
+    return Method(value, name) if found is None else bind(m, state, found, value.receiver, None)
 
 
 def bind(m: Machine, state: State, found: Value, receiver: Value, site: p.Node | None) -> Value:
@@ -198,27 +198,49 @@ def bind(m: Machine, state: State, found: Value, receiver: Value, site: p.Node |
     if found.kind == "static":
         return found
     if found.kind == "classmethod":
-        return Bound(found.owner, found)
+        thing = state.object(receiver)
+        cls = receiver if isinstance(thing, Class) else getattr(thing, "cls", None)
+        return Bound(cls if isinstance(cls, Ref) else found.owner, found)
     if found.kind == "property" and site is not None:
         return calls.call(m, state, Bound(receiver, found), calls.Arguments(), site)
     return Bound(receiver, found)
 
 
-def find(state: State, cls: Ref, name: str) -> Value | None:
-    """Return what a class or its bases in the program define under a name."""
-    for thing in lineage(state, cls):
-        if name in thing.attributes:
+def find(state: State, cls: Ref, name: str, after: Ref | None = None) -> Value | None:
+    """Return what a class or its bases in the program define under a name; only those behind the class `after`."""
+    order = _order(state, cls)
+    if after is not None:
+        order = order[order.index(after) + 1 :] if after in order else _order(state, after)[1:]
+    for one in order:
+        thing = state.object(one)
+        if isinstance(thing, Class) and name in thing.attributes:
             return thing.attributes[name]
     return None
 
 
-def lineage(state: State, cls: Value, seen: frozenset[int] = frozenset()) -> Iterator[Class]:
-    """Yield a class and its bases in the program, depth first."""
+def lineage(state: State, cls: Value) -> Iterator[Class]:
+    """Yield a class and its bases in the program, in the order in which Python looks at them."""
+    for one in _order(state, cls):
+        thing = state.object(one)
+        if isinstance(thing, Class):
+            yield thing
+
+
+def _order(state: State, cls: Value, seen: frozenset[int] = frozenset()) -> list[Ref]:
+    """Return a class and its bases in the program: each before its own bases, and these in their order."""
     thing = state.object(cls)
-    if isinstance(thing, Class) and isinstance(cls, Ref) and cls.id not in seen:
-        yield thing
-        for base in thing.bases:
-            yield from lineage(state, base, seen | {cls.id})
+    if not isinstance(thing, Class) or not isinstance(cls, Ref) or cls.id in seen:
+        return []
+    if len(thing.bases) == 1:
+        return [cls, *_order(state, thing.bases[0], seen | {cls.id})]
+    rows = [_order(state, base, seen | {cls.id}) for base in thing.bases]
+    rows.append([base for base in thing.bases if isinstance(base, Ref)])
+    result = [cls]
+    while rows := [row for row in rows if row]:
+        chosen = next((row[0] for row in rows if not any(row[0] in other[1:] for other in rows)), rows[0][0])
+        result.append(chosen)
+        rows = [[one for one in row if one != chosen] for row in rows]
+    return result
 
 
 def _library_bases(state: State, cls: Ref) -> list[str]:
@@ -268,8 +290,19 @@ def write(m: Machine, state: State, holder: Value, name: str, value: Value, site
         updates.update_in_place(m, state, holder, [value], site)
         return
     if isinstance(thing, (Module, Instance, Optimizer, Class)) and isinstance(holder, Ref):
+        own = (
+            find(state, thing.cls, "__setattr__")
+            if isinstance(thing, Instance) and isinstance(thing.cls, Ref)
+            else None
+        )
+        if isinstance(own, Closure) and own.node not in state.functions:
+            calls.call(m, state, Bound(holder, own), calls.Arguments((Const(name), value)), site)
+            return
         setter = find(state, thing.cls, name) if not isinstance(thing, Class) and isinstance(thing.cls, Ref) else None
         if isinstance(setter, Closure) and setter.kind == "property":
+            run = state.store.get(("setter", setter.node))
+            if isinstance(run, Closure):
+                calls.call(m, state, Bound(holder, replace(run, owner=setter.owner)), calls.Arguments((value,)), site)
             return
         if isinstance(thing, Module) and name in thing.attributes:
             library.exchange(m, state, thing.attributes[name], value, site)
@@ -282,6 +315,35 @@ def write(m: Machine, state: State, holder: Value, name: str, value: Value, site
         state.store[("attribute", key_of(holder), name)] = value
 
 
+def owner(value: Value) -> Ref | None:
+    """Return the object whose attributes a dict is: `holder.__dict__`."""
+    match value:
+        case Unknown(("attr", Ref() as holder, "__dict__")):
+            return holder
+    return None
+
+
+def blur(m: Machine, state: State, holder: Value) -> None:
+    """Forget which tensors an object holds: one of its attributes was set, and it is not known which."""
+    thing = state.object(holder)
+    if isinstance(thing, (Instance, Module)) and isinstance(holder, Ref):
+        tensors = {k for k, v in thing.attributes.items() if isinstance(state.object(v), Tensor)}
+        held = {k: m.unknown() if k in tensors else v for k, v in thing.attributes.items()}
+        state.store[holder.id] = replace(thing, attributes=held)
+
+
+def remove(m: Machine, state: State, holder: Value, name: str, site: p.Node) -> None:
+    """Run `del holder.name`."""
+    thing = state.object(holder)
+    if name in GRADIENTS:
+        write(m, state, holder, "grad", NONE, site)
+    elif isinstance(thing, (Module, Instance, Optimizer, Class)) and isinstance(holder, Ref):
+        kept = {key: value for key, value in thing.attributes.items() if key != name}
+        state.store[holder.id] = replace(thing, attributes=kept)
+    else:
+        state.store.pop(("attribute", key_of(holder), name), None)
+
+
 def attribute_of(m: Machine, state: State, value: Value, name: Value, default: Value | None, site: p.Node) -> Value:
     """Run `getattr(value, name, default)`."""
     if not isinstance(name, Const) or not isinstance(name.value, str):
@@ -289,7 +351,8 @@ def attribute_of(m: Machine, state: State, value: Value, name: Value, default: V
     thing = state.object(value)
     if default is not None and isinstance(thing, (Module, Instance, Optimizer)):
         known = name.value in thing.attributes or (
-            isinstance(thing.cls, Ref) and find(state, thing.cls, name.value) is not None
+            isinstance(thing.cls, Ref)
+            and any(find(state, thing.cls, one) is not None for one in (name.value, "__getattr__"))
         )
         kind = {Module: "module", Optimizer: "optimizer"}.get(type(thing), "")
         if not known and not (kind and m.profile.method(kind, name.value)):
@@ -310,7 +373,7 @@ def has(m: Machine, state: State, value: Value, name: Value) -> Value:
     if isinstance(thing.cls, Ref):
         if find(state, thing.cls, str(name.value)) is not None:
             return Const(True)
-        if unknown_bases(state, thing.cls):
+        if unknown_bases(state, thing.cls) or find(state, thing.cls, "__getattr__") is not None:
             return unknown
     kind = {Module: "module", Optimizer: "optimizer"}.get(type(thing), "")
     if kind and m.profile.method(kind, str(name.value)):

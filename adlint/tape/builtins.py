@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from adlint import program as p
-from adlint.tape import attributes, calls, conditions, containers, cuts, library, scopes, shapes
+from adlint.tape import attributes, calls, collecting, conditions, containers, cuts, library, scopes, shapes
 from adlint.tape.machine import Machine, Stopped
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -43,13 +43,11 @@ def builtin(m: Machine, state: State, name: str, arguments: calls.Arguments, sit
         start = arguments.get(1, "start") if name == "enumerate" else None
         return m.allocate(state, Counter(name, given if start is None else (given[0], start)))
     if name in ("list", "tuple", "set", "sorted", "reversed", "iter", "frozenset"):
-        return _listing(m, state, name, given, site)
+        return _listing(m, state, name, arguments, site)
     if name == "dict":
         return _dict(m, state, given, arguments)
     if name == "next" and given:
-        return (
-            containers.element(m, state, given[0]) if not isinstance(state.object(given[0]), Generator) else m.unknown()
-        )
+        return _next(m, state, given)
     if name == "len" and given:
         known = containers.items(m, state, given[0])
         if known is not None and not isinstance(given[0], Const) and not isinstance(state.object(given[0]), Counter):
@@ -83,6 +81,12 @@ def builtin(m: Machine, state: State, name: str, arguments: calls.Arguments, sit
     if name == "setattr" and len(given) == 3:
         if isinstance(given[1], Const) and isinstance(given[1].value, str):
             attributes.write(m, state, given[0], given[1].value, given[2], site)
+        else:
+            attributes.blur(m, state, given[0])
+        return NONE
+    if name == "delattr" and len(given) == 2:
+        if isinstance(given[1], Const) and isinstance(given[1].value, str):
+            attributes.remove(m, state, given[0], given[1].value, site)
         return NONE
     if name == "hasattr" and len(given) == 2:
         return attributes.has(m, state, given[0], given[1])
@@ -93,18 +97,7 @@ def builtin(m: Machine, state: State, name: str, arguments: calls.Arguments, sit
     if name == "super":
         return calls.super_of(m, state, given)
     if name in ("map", "filter") and len(given) > 1:
-        plan, _ = containers.turns(m, state, given[1], site)
-        count = containers.length(m, state, given[1])
-        mapped = []
-        for n in range(2 if count is None else count):
-            item = plan(state, n)
-            called = calls.call(m, state, given[0], calls.Arguments((item,)), site) if given[0] != NONE else item
-            if name == "filter" and isinstance(item, Leaves):
-                item = replace(item, part=True)
-            mapped.append(called if name == "map" else item)
-        lazy = m.allocate(state, Sequence("list", tuple(mapped), count is None))
-        scopes.lazily(m, state, lazy, site)
-        return lazy
+        return _mapped(m, state, name, given, site)
     if name in ("any", "all") and given:
         known = containers.items(m, state, given[0])
         if known is not None:
@@ -122,11 +115,53 @@ def builtin(m: Machine, state: State, name: str, arguments: calls.Arguments, sit
     if name in ("property", "staticmethod", "classmethod") and given:
         return calls.mark(given[0], name)
     if name == "vars" and given:
-        return Unknown(("vars", key_of(given[0])))
+        thing = state.object(given[0])
+        plain = not isinstance(thing, (Module, Instance, Optimizer))
+        return Unknown(("vars", key_of(given[0]))) if plain else attributes.read(m, state, given[0], "__dict__", site)
     return m.unknown()
 
 
-def _listing(m: Machine, state: State, name: str, given: tuple[Value, ...], site: p.Node) -> Value:
+def _mapped(m: Machine, state: State, name: str, given: tuple[Value, ...], site: p.Node) -> Value:
+    """Run `map` or `filter`, each call in turn."""
+    plans = [containers.turns(m, state, v, site)[0] for v in given[1:]]
+    counts = [n for n in (containers.length(m, state, v) for v in given[1:]) if n is not None]
+    mapped, more = [], not counts
+    for n in range(min(counts) if counts else 2):
+        parts = tuple(plan(state, n) for plan in plans)
+        item = parts[0]
+        called = calls.call(m, state, given[0], calls.Arguments(parts), site) if given[0] != NONE else item
+        if name == "map":
+            mapped.append(called)
+            continue
+        found = conditions.condition(m, state, called)
+        more = more or not isinstance(found, bool)
+        if found is not False:
+            mapped.append(replace(item, part=True) if isinstance(item, Leaves) else item)
+    lazy = m.allocate(state, Sequence("iterator", tuple(mapped), more))
+    scopes.lazily(m, state, lazy, site)
+    return lazy
+
+
+def _next(m: Machine, state: State, given: tuple[Value, ...]) -> Value:
+    """Run `next`: what an iterator gives is no longer in it."""
+    value, thing = given[0], state.object(given[0])
+    if isinstance(thing, Generator):
+        return m.unknown()
+    if not isinstance(thing, Sequence) or not isinstance(value, Ref):
+        return containers.element(m, state, value)
+    scopes.taken(m, state, value, None)
+    thing = state.object(value)
+    assert isinstance(thing, Sequence)
+    if not thing.items:
+        return given[1] if len(given) > 1 and not thing.more else m.unknown()
+    rest = thing.items[1:] if thing.kind != "cycle" else (*thing.items[1:], thing.items[0])
+    found = containers.index(m, state, value, Const(0), p.Pass())
+    state.store[value.id] = replace(thing, items=rest)
+    return found
+
+
+def _listing(m: Machine, state: State, name: str, arguments: calls.Arguments, site: p.Node) -> Value:
+    given = arguments.positional
     if not given:
         return Tuple(()) if name == "tuple" else m.allocate(state, Sequence("list", ()))
     value = given[0]
@@ -144,33 +179,38 @@ def _listing(m: Machine, state: State, name: str, given: tuple[Value, ...], site
     if isinstance(value, Unknown):
         return Unknown(("list", value.key))
     known = containers.items(m, state, value)
+    thing = state.object(value)
+    shuffled = isinstance(thing, Sequence) and thing.shuffled
+    kind = "iterator" if name in ("iter", "reversed") else "list"
+    if name != "iter":
+        containers.spent(m, state, value)
     if known is not None:
         if name == "reversed":
             known.reverse()
-        return Tuple(tuple(known)) if name == "tuple" else m.allocate(state, Sequence("list", tuple(known)))
-    thing = state.object(value)
-    if isinstance(thing, Sequence):
-        return m.allocate(state, Sequence("list", thing.items, True))
-    plan, _ = containers.turns(m, state, value, site)
-    return m.allocate(state, Sequence("list", (plan(state, 0), plan(state, 1)), True))
+        if name in ("set", "frozenset"):
+            known = list(dict.fromkeys(known))
+        made = Sequence(kind, tuple(known), False, shuffled)
+        if name == "tuple" and not shuffled:
+            return Tuple(made.items)
+    elif isinstance(thing, Sequence):
+        made = replace(thing, kind=kind, more=True)
+    else:
+        plan, _ = containers.turns(m, state, value, site)
+        made = Sequence(kind, (plan(state, 0), plan(state, 1)), True)
+    if name == "sorted":
+        made = collecting.ordered(made, arguments)
+    elif name in ("set", "frozenset"):
+        made = replace(made, shuffled=len(made.items) > 1)
+    return m.allocate(state, made)
 
 
 def _dict(m: Machine, state: State, given: tuple[Value, ...], arguments: calls.Arguments) -> Value:
     table: list[tuple[Value, Value]] = []
     more = False
     for value in given:
-        thing = state.object(value)
-        if isinstance(thing, Table):
-            table += thing.items
-            more = more or thing.more
-            continue
-        known = containers.items(m, state, value)
-        for item in known if known is not None else [containers.element(m, state, value)]:
-            if isinstance(item, Tuple) and len(item.items) == 2:
-                table.append((item.items[0], item.items[1]))
-            else:
-                more = True
-        more = more or known is None
+        found, partly = collecting.pairs(m, state, value)
+        table += found
+        more = more or partly
     table += [(Const(k), v) for k, v in arguments.keywords]
     return m.allocate(state, Table(tuple(table), more))
 

@@ -167,8 +167,6 @@ def enter(m: Machine, state: State, closure: Closure, given: Arguments, site: p.
     """Run a function of the program and return what it returns, on every path through it."""
     node = closure.node
     m.entered.add(node)
-    if closure.kind == "identity":
-        return given.positional[-1] if given.positional else m.unknown()
     if not in_depth(state, closure):
         library.havoc(m, state, given.values)
         return unseen.opaque(m, state, closure, given, site)
@@ -275,6 +273,7 @@ def resume(m: Machine, state: State, value: Value, on_yield: Callable[[State, Va
     """Run a generator to its end, handing each value it yields to `on_yield` while it is suspended."""
     thing = state.object(value)
     assert isinstance(thing, Generator)
+    containers.spent(m, state, value)
     node = thing.function.node
     assert isinstance(node, p.Function)
     caller, callers, functions = state.frame, state.calls, state.functions
@@ -312,10 +311,27 @@ def instantiate(m: Machine, state: State, cls: Ref, given: Arguments, site: p.No
     """Make an instance of a class of the program and run its initialiser."""
     thing = state.object(cls)
     assert isinstance(thing, Class)
-    bases = attributes.library_bases(state, cls)
-    if any(m.profile.is_alien(name) for name in bases):
+    if any(m.profile.is_alien(name) for name in attributes.library_bases(state, cls)):
         return unseen.alien_call(m, state, given)
-    roles = [m.profile.role(name) for name in bases]
+    maker = attributes.find(state, cls, "__new__")
+    if isinstance(maker, Closure):
+        reference = call(m, state, Bound(cls, maker), given, site)
+        made = state.object(reference)
+        if not isinstance(reference, Ref) or getattr(made, "cls", None) != cls:
+            return reference
+    else:
+        reference = blank(m, state, cls, given, site)
+    initialiser = attributes.find(state, cls, "__init__")
+    if initialiser is not None:
+        call(m, state, attributes.bind(m, state, initialiser, reference, site), given, site)
+    elif thing.dataclass or any(isinstance(t, Class) and t.dataclass for t in attributes.lineage(state, cls)):
+        _fields(m, state, reference, given, site)
+    return reference
+
+
+def blank(m: Machine, state: State, cls: Ref, given: Arguments, site: p.Node) -> Ref:
+    """Make an instance of a class of the program without running its initialiser."""
+    roles = [m.profile.role(name) for name in attributes.library_bases(state, cls)]
     made: Module | Optimizer | Instance
     if any(role in ("module-base", "module", "container", "loss", "parallel") for role in roles):
         made = Module(cls, m.node(state, "leaf", "parameters", (), False, site, True))
@@ -324,13 +340,7 @@ def instantiate(m: Machine, state: State, cls: Ref, given: Arguments, site: p.No
         framework.own(m, made.leaves)
     else:
         made = Instance(cls)
-    reference = m.allocate(state, made)
-    initialiser = attributes.find(state, cls, "__init__")
-    if initialiser is not None:
-        call(m, state, attributes.bind(m, state, initialiser, reference, site), given, site)
-    elif thing.dataclass or any(isinstance(t, Class) and t.dataclass for t in attributes.lineage(state, cls)):
-        _fields(m, state, reference, given, site)
-    return reference
+    return m.allocate(state, made)
 
 
 def _fields(m: Machine, state: State, reference: Ref, given: Arguments, site: p.Node) -> None:
@@ -398,6 +408,8 @@ def decorate(m: Machine, state: State, decorator: p.Expression, value: Value) ->
         result = call(m, state, found, Arguments((value,)), decorator)
         return result if isinstance(result, (Closure, Bound, Partial, Ref)) else value
     if isinstance(found, Method) and found.name in ("setter", "getter", "deleter"):
+        if found.name == "setter" and isinstance(found.receiver, Closure):
+            state.store[("setter", found.receiver.node)] = value
         return mark(found.receiver, "property")
     thing = state.object(found)
     if isinstance(thing, (Instance, Class)):

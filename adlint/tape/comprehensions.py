@@ -82,6 +82,7 @@ def _clauses(
         return True
     plan, many = containers.turns(m, state, value, e)
     count = containers.length(m, state, value)
+    containers.spent(m, state, value)
     before, looping, mark = state.turn, state.looping, m.fresh()
     start = Store(state.store)
     if many:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adlint import program as p
-from adlint.tape import counting, expressions
+from adlint.tape import attributes, counting, expressions
 from adlint.tape.machine import Machine
 from adlint.tape.state import State
 from adlint.tape.values import (
@@ -12,8 +12,10 @@ from adlint.tape.values import (
     Absent,
     Const,
     Gradient,
+    Instance,
     Key,
     Linear,
+    Ref,
     Sequence,
     Table,
     Tensor,
@@ -43,6 +45,9 @@ def condition(m: Machine, state: State, value: Value) -> bool | tuple[Key, bool]
         return (("truth", value), True) if thing.more else False
     if isinstance(thing, Tensor) or isinstance(value, Gradient):
         return ("truth", value), True
+    if isinstance(thing, Instance) and isinstance(thing.cls, Ref):
+        told = any(attributes.find(state, thing.cls, name) is not None for name in ("__bool__", "__len__"))
+        return (("truth", value), True) if told else True
     return True
 
 

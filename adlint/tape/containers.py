@@ -111,6 +111,18 @@ def _bounded(elements: tuple[Value, ...]) -> int | None:
     return None
 
 
+ONCE = frozenset({"iterator", "generator"})
+
+
+def spent(m: Machine, state: State, value: Value) -> None:
+    """Forget what an iterator gives: somebody has taken it, or as much of it as was wanted."""
+    thing = state.object(value)
+    if isinstance(value, Ref) and (
+        isinstance(thing, Generator) or (isinstance(thing, Sequence) and thing.kind in ONCE)
+    ):
+        state.store[value.id] = Sequence("generator", (m.unknown(),), True)
+
+
 def turns(m: Machine, state: State, value: Value, site: p.Node | None) -> tuple[Callable[[State, int], Value], bool]:
     """Return how to make the element of the n-th turn, and whether a loop over the value is one over data."""
     scopes.taken(m, state, value, site)
@@ -142,7 +154,8 @@ def _listed(m: Machine, elements: tuple[Value, ...]) -> Callable[[State, int], V
     if not elements:
         mark = m.fresh()
         return lambda s, n: Unknown(("element", mark, n))
-    return lambda s, n: elements[min(n, len(elements) - 1)]
+    last = len(elements) - 1
+    return lambda s, n: elements[last if n == EXACT - 1 else min(n, last)]
 
 
 def _counted(m: Machine, state: State, value: Value, thing: Counter) -> tuple[Callable[[State, int], Value], bool]:
@@ -183,8 +196,8 @@ def contains(m: Machine, state: State, needle: Value, holder: Value) -> Value:
     """Run `needle in holder`."""
     known = items(m, state, holder)
     plain = known is not None and all(isinstance(v, Const) for v in known)
-    if known is not None and plain and isinstance(needle, Const):
-        return Const(needle in known)
+    if known is not None and plain and isinstance(needle, Const) and not isinstance(holder, Const):
+        return Const(any(alike(one, needle) for one in known))
     if isinstance(holder, Const) and isinstance(needle, Const) and isinstance(holder.value, str):
         return Const(str(needle.value) in holder.value)
     if known is not None and needle in known:
@@ -207,7 +220,10 @@ def concatenate(m: Machine, state: State, op: str, left: Value, right: Value) ->
         first, second = items(m, state, left), items(m, state, right)
         if first is not None and second is not None and not isinstance(left, Leaves):
             joined = (*first, *second)
-            return Tuple(joined) if isinstance(left, Tuple) else m.allocate(state, Sequence("list", joined))
+            if isinstance(left, Tuple):
+                return Tuple(joined)
+            shuffled = any(isinstance(one, Sequence) and one.shuffled for one in (a, b))
+            return m.allocate(state, Sequence("list", joined, False, shuffled))
         parts = [left, right]
         leaves = frozenset[int]().union(
             *(library.leaves_behind(m, state, v) for v in parts if not isinstance(v, Unknown))
@@ -215,11 +231,27 @@ def concatenate(m: Machine, state: State, op: str, left: Value, right: Value) ->
         if leaves:
             return Leaves(leaves)
         return m.allocate(state, Sequence("list", tuple(element(m, state, v) for v in parts), True))
-    if op == "*" and isinstance(a, Sequence):
-        return m.allocate(state, Sequence("list", a.items, True))
-    if op == "*" and isinstance(b, Sequence):
-        return m.allocate(state, Sequence("list", b.items, True))
+    for one, thing, other in ((left, a, right), (right, b, left)) if op == "*" else ():
+        if isinstance(one, Tuple) or isinstance(thing, Sequence):
+            return _repeated(m, state, one, other)
     return None
+
+
+def _repeated(m: Machine, state: State, value: Value, number: Value) -> Value:
+    """Run `value * number` for a list or tuple: exactly where that stays short."""
+    thing = state.object(value)
+    elements = value.items if isinstance(value, Tuple) else thing.items if isinstance(thing, Sequence) else ()
+    known = isinstance(number, Const) and type(number.value) is int and len(elements) * number.value <= EXACT
+    if isinstance(value, Tuple) and not known:
+        return m.unknown()
+    shuffled = isinstance(thing, Sequence) and (thing.shuffled or (len(elements) > 1 and thing.more))
+    if not known or (isinstance(thing, Sequence) and thing.more):
+        return m.allocate(state, Sequence("list", elements, True, shuffled))
+    assert isinstance(number, Const)
+    repeated = elements * number.value
+    return (
+        Tuple(repeated) if isinstance(value, Tuple) else m.allocate(state, Sequence("list", repeated, False, shuffled))
+    )
 
 
 def _row(m: Machine, state: State, value: Value, number: Value, site: p.Node) -> Value:
@@ -243,20 +275,22 @@ def index(m: Machine, state: State, value: Value, key: Value, site: p.Node) -> V
         picked = library.operation(m, state, _index_operation(m, state, key), given, site)
         return shapes.element(m, state, value, key, picked)
     if isinstance(value, Tuple) or isinstance(thing, (Sequence, Module)):
-        return _at(m, state, value, key)
+        return at(m, state, value, key)
     if isinstance(thing, Table):
         if isinstance(value, Ref) and ("lists", value.id) in state.store and all(k != key for k, _ in thing.items):
             assign(m, state, value, key, m.allocate(state, Sequence("list", ())), site)
             return index(m, state, value, key, site)
-        return _item(m, state, value, thing, key)
+        return item(m, state, value, thing, key)
     if isinstance(value, Unknown):
         held = state.store.get(("attribute", value.key, ("item", key_of(key))))
+        if (owner := attributes.owner(value)) is not None and isinstance(key, Const) and isinstance(key.value, str):
+            return attributes.read(m, state, owner, key.value, site)
         if held is not None:
             found: Value = held
             return found
         return Unknown(("item", value.key, key_of(key))) if is_plain(key) else m.unknown()
     if isinstance(thing, Instance) and _is_record(state, thing):
-        return _at(m, state, Tuple(tuple(thing.attributes.values())), key)
+        return at(m, state, Tuple(tuple(thing.attributes.values())), key)
     if isinstance(thing, Instance) and isinstance(thing.cls, Ref):
         getter = attributes.find(state, thing.cls, "__getitem__")
         if getter is not None:
@@ -276,7 +310,8 @@ def _index_operation(m: Machine, state: State, key: Value) -> str:
     return "[]" if isinstance(key, Linear) else "[unknown]"
 
 
-def _at(m: Machine, state: State, value: Value, key: Value) -> Value:
+def at(m: Machine, state: State, value: Value, key: Value) -> Value:
+    """Return the element of a tuple, list or network that a key means."""
     thing = state.object(value)
     if isinstance(value, Tuple):
         elements: tuple[Value, ...] = value.items
@@ -288,47 +323,67 @@ def _at(m: Machine, state: State, value: Value, key: Value) -> Value:
     else:
         assert isinstance(thing, Sequence)
         elements, more = thing.items, thing.more
-    if isinstance(key, Const) and type(key.value) is int and elements:
+    shuffled = isinstance(thing, Sequence) and thing.shuffled
+    if isinstance(key, Const) and type(key.value) is int and elements and not shuffled:
         if -len(elements) <= key.value < len(elements):
             return elements[key.value]
         return elements[-1]
     library.any_of(m, state, elements)
-    if isinstance(key, Const) and isinstance(key.value, slice):
-        try:
-            chosen = elements[key.value]
-        except (TypeError, ValueError):
-            chosen = elements
+    if isinstance(key, Const) and isinstance(key.value, slice) and not shuffled:
+        chosen = elements[key.value]
         return Tuple(chosen) if isinstance(value, Tuple) else m.allocate(state, Sequence("list", chosen, more))
-    if isinstance(key, Unknown) and isinstance(key.key, tuple) and key.key and key.key[0] == "slice":
-        return m.allocate(state, Sequence("list", elements, True))
+    if (isinstance(key, Const) and isinstance(key.value, slice)) or _is_slice(key):
+        return m.allocate(state, Sequence("list", elements, True, shuffled or len(elements) > 1))
     if not elements:
         return m.unknown()
     if isinstance(value, Ref):
         m.indexed.add(value.id)
     if all(is_plain(v) for v in elements):
         return Unknown(("item", value, key_of(key)))
-    if len(elements) == 1:
-        return elements[0]
-    if not (isinstance(key, (Const, Unknown, Linear))):
-        return elements[0]
-    for number, one in enumerate(elements[:3]):
-        if number == min(len(elements), 3) - 1 or m.decide(state, ("index", value, key_of(key), number)):
+    return _one_of(m, state, value, elements, key)
+
+
+def _is_slice(key: Value) -> bool:
+    return isinstance(key, Unknown) and isinstance(key.key, tuple) and key.key[:1] == ("slice",)
+
+
+def _one_of(m: Machine, state: State, value: Value, elements: tuple[Value, ...], key: Value) -> Value:
+    """Take a way on which of the elements of a list or dict a key means."""
+    chosen = elements[:3]
+    for number, one in enumerate(chosen[:-1]):
+        if m.decide(state, ("index", value, key_of(key), number)):
             return one
-    return elements[0]
+    return chosen[-1]
 
 
-def _item(m: Machine, state: State, value: Value, thing: Table, key: Value) -> Value:
+def item(m: Machine, state: State, value: Value, thing: Table, key: Value) -> Value:
+    """Return the value that a dict has for a key."""
     for held, item in reversed(thing.items):
-        if held == key:
+        if alike(held, key):
             return item
     if isinstance(key, Const) and not thing.more and all(isinstance(held, Const) for held, _ in thing.items):
         return Unknown(("item", value, key))
-    heavy = [item for _, item in thing.items if not is_plain(item)]
+    heavy = [(held, item) for held, item in thing.items if not is_plain(item)]
     if not heavy:
         return Unknown(("item", value, key_of(key)))
-    library.any_of(m, state, heavy)
-    m.guessed.update(n for item in heavy for n in library.nodes_in(m, state, item, sources=False))
-    return heavy[-1]
+    found = tuple(item for _, item in reversed(heavy))
+    library.any_of(m, state, found)
+    m.guessed.update(n for item in found for n in library.nodes_in(m, state, item, sources=False))
+    if _is_written(heavy[-1][0]) or _is_written(key):
+        return _one_of(m, state, value, found, key)
+    return found[0]
+
+
+def _is_written(key: Value) -> bool:
+    """Tell whether a key is made of nothing but what is written in the program, so that it is always the same."""
+    text = isinstance(key, Unknown) and isinstance(key.key, tuple) and key.key[0] == "text"
+    parts = key.key[-1] if isinstance(key, Unknown) and text else None
+    return isinstance(key, Const) or (isinstance(parts, tuple) and all(isinstance(one, Const) for one in parts))
+
+
+def alike(one: Value, other: Value) -> bool:
+    """Tell whether two keys are the same to a dict, as a number and another of the same value are."""
+    return one == other or (isinstance(one, Const) and isinstance(other, Const) and bool(one.value == other.value))
 
 
 def assign(m: Machine, state: State, holder: Value, key: Value, value: Value, site: p.Node) -> None:
@@ -339,15 +394,19 @@ def assign(m: Machine, state: State, holder: Value, key: Value, value: Value, si
         updates.overwrite(m, state, holder.leaves, site)
         return
     if isinstance(thing, Table) and isinstance(holder, Ref):
-        kept = tuple((k, v) for k, v in thing.items if k != key)
-        keeping.added(m, state, [v for _, v in kept], value, state.statement or site, _given(state), slot=holder.id)
-        state.store[holder.id] = Table((*kept, (key, value))[-64:], thing.more)
+        others = [v for k, v in thing.items if not alike(k, key)]
+        keeping.added(m, state, others, value, state.statement or site, _given(state), slot=holder.id)
+        state.store[holder.id] = Table(put(thing.items, key, value), thing.more)
     elif isinstance(thing, Sequence) and isinstance(holder, Ref):
-        if key == Const(slice(None, None, None)):
+        if isinstance(key, Const) and isinstance(key.value, slice):
             known = items(m, state, value)
-            state.store[holder.id] = replace(
-                thing, items=tuple(known or (element(m, state, value),)), more=known is None
-            )
+            elements = list(thing.items)
+            try:
+                elements[key.value] = known if known is not None else [element(m, state, value)]
+            except (TypeError, ValueError):  # PyTorch is not what stops this program
+                return
+            more = known is None or (thing.more and key != Const(slice(None)))
+            state.store[holder.id] = replace(thing, items=tuple(elements), more=more)
         elif isinstance(key, Const) and type(key.value) is int and -len(thing.items) <= key.value < len(thing.items):
             elements = list(thing.items)
             elements[key.value] = value
@@ -371,6 +430,11 @@ def assign(m: Machine, state: State, holder: Value, key: Value, value: Value, si
         assert isinstance(result, Tensor)
         keeping.grown(m, state, holder, result.node, state.statement or site, _given(state) or site)
         state.store[holder.id] = result
+    elif (owner := attributes.owner(holder)) is not None:
+        if isinstance(key, Const):
+            attributes.write(m, state, owner, str(key.value), value, site)
+        else:
+            attributes.blur(m, state, owner)
     elif isinstance(holder, Unknown):
         state.store[("attribute", holder.key, ("item", key_of(key)))] = value
         library.escape(m, state, [value])
@@ -384,10 +448,11 @@ def assign(m: Machine, state: State, holder: Value, key: Value, value: Value, si
             calls.call(m, state, attributes.bind(m, state, setter, holder, site), calls.Arguments((key, value)), site)
 
 
-def _subject(site: p.Node, position: int) -> p.Node | None:
-    """Return the expression of an argument."""
-    known = isinstance(site, p.Call) and len(site.arguments) > position
-    return site.arguments[position].value if known and isinstance(site, p.Call) else None
+def put(pairs: tuple[tuple[Value, Value], ...], key: Value, value: Value) -> tuple[tuple[Value, Value], ...]:
+    """Return the items of a dict with one of them set: a key that is there keeps its place."""
+    if any(alike(held, key) for held, _ in pairs):
+        return tuple((held, value if alike(held, key) else item) for held, item in pairs)
+    return (*pairs, (key, value))[-64:]
 
 
 def _given(state: State) -> p.Node | None:
@@ -399,9 +464,7 @@ def _set_member(m: Machine, state: State, holder: Ref, thing: Module, key: Value
     """Run `module[key] = value`; where the key is not known, any member may be another one now."""
     name = str(key.value if isinstance(key, Const) else key_of(key))
     children = list(thing.children)
-    if isinstance(key, Const) and type(key.value) is int and -len(children) <= key.value < len(children):
-        children[key.value] = value
-    elif name in thing.attributes and thing.attributes[name] in children:
+    if name in thing.attributes and thing.attributes[name] in children:
         children[children.index(thing.attributes[name])] = value
     else:
         library.unsettle(m, state, holder)
@@ -411,6 +474,9 @@ def _set_member(m: Machine, state: State, holder: Ref, thing: Module, key: Value
 def unpack(m: Machine, state: State, value: Value, count: int, star: int | None, site: p.Node) -> list[Value]:
     """Return the values that `count` targets receive; the one at `star` gets a list."""
     known = items(m, state, value)
+    listed = state.object(value)
+    if isinstance(listed, Sequence) and listed.shuffled:
+        return [at(m, state, value, Const(n)) if n != star else value for n in range(count)]
     if known is not None and star is None and len(known) == count:
         return known
     if known is not None and star is not None and len(known) >= count - 1:
@@ -441,26 +507,11 @@ def unpack(m: Machine, state: State, value: Value, count: int, star: int | None,
     return [m.unknown() for _ in range(count)]
 
 
-def extend(m: Machine, state: State, holder: Value, value: Value) -> None:
-    """Run `holder.extend(value)`."""
-    thing = state.object(holder)
-    if isinstance(thing, Sequence) and isinstance(holder, Ref):
-        if isinstance(value, Leaves):
-            added: list[Value] = [value]
-            more = thing.more
-        else:
-            known = items(m, state, value)
-            added = known if known is not None else [element(m, state, value)]
-            more = thing.more or known is None
-        more = more or _grows(state, holder)
-        state.store[holder.id] = replace(thing, items=(*thing.items, *added)[-64:], more=more)
-
-
-def drop(m: Machine, state: State, holder: Value, key: Value) -> None:
+def drop(m: Machine, state: State, holder: Value, key: Value, site: p.Node) -> None:
     """Run `del holder[key]`."""
     thing = state.object(holder)
     if isinstance(thing, Table) and isinstance(holder, Ref):
-        state.store[holder.id] = Table(tuple((k, v) for k, v in thing.items if k != key), thing.more)
+        state.store[holder.id] = Table(tuple((k, v) for k, v in thing.items if not alike(k, key)), thing.more)
     elif isinstance(thing, Sequence) and isinstance(holder, Ref):
         kept = list(thing.items)
         if isinstance(key, Const) and isinstance(key.value, (int, slice)):
@@ -471,97 +522,7 @@ def drop(m: Machine, state: State, holder: Value, key: Value) -> None:
         else:
             kept = []
         state.store[holder.id] = replace(thing, items=tuple(kept), more=thing.more and bool(kept))
-
-
-def _grows(state: State, holder: Ref) -> bool:
-    """Tell whether a list is older than the loop that is being run, so that it gets an element in every turn."""
-    return bool(state.turn) and holder.id < state.turn[-1][0]
-
-
-def method(m: Machine, state: State, receiver: Value, name: str, arguments: calls.Arguments, site: p.Node) -> Value:
-    """Run a method of a list, dict, tuple, string or iterator."""
-    thing = state.object(receiver)
-    given = arguments.positional
-    if isinstance(thing, Table) and isinstance(receiver, Ref):
-        return _table_method(m, state, receiver, thing, name, arguments, site)
-    if isinstance(thing, Sequence) and isinstance(receiver, Ref):
-        if name in ("append", "add", "appendleft", "put") and given:
-            for node in library.nodes_in(m, state, given[0], sources=False):
-                m.stored.setdefault(node, set()).add(site)
-            keeping.added(m, state, thing.items, given[0], site, _subject(site, 0))
-            grown = replace(thing, items=(*thing.items, given[0])[-64:], more=thing.more or _grows(state, receiver))
-            state.store[receiver.id] = grown
-            return NONE
-        if name in ("extend", "update") and given:
-            keeping.added(m, state, thing.items, given[0], site, None)
-            extend(m, state, receiver, given[0])
-            return NONE
-        if name == "insert" and len(given) > 1:
-            keeping.added(m, state, thing.items, given[1], site, _subject(site, 1))
-            state.store[receiver.id] = replace(thing, items=(given[1], *thing.items)[-64:])
-            return NONE
-        if name == "clear":
-            state.store[receiver.id] = Sequence(thing.kind, ())
-            return NONE
-        if name in ("pop", "popleft", "get", "popitem"):
-            if not thing.items:
-                return m.unknown()
-            last = name == "pop" and not given
-            if not thing.more:
-                rest = thing.items[:-1] if last else thing.items[1:]
-                state.store[receiver.id] = replace(thing, items=rest)
-            return thing.items[-1] if last else thing.items[0]
-        if name == "copy":
-            return m.allocate(state, thing)
-        if name in ("reverse", "sort"):
-            state.store[receiver.id] = replace(thing, items=thing.items[::-1])
-            return NONE
-        return m.unknown()
-    return (
-        Unknown(("method", key_of(receiver), name, tuple(key_of(v) for v in given)))
-        if is_plain(receiver) and all(is_plain(v) for v in given)
-        else m.unknown()
-    )
-
-
-def _table_method(
-    m: Machine, state: State, receiver: Ref, thing: Table, name: str, arguments: calls.Arguments, site: p.Node
-) -> Value:
-    given = arguments.positional
-    if name == "items":
-        return m.allocate(state, Sequence("list", tuple(Tuple((k, v)) for k, v in thing.items), thing.more))
-    if name == "values":
-        return m.allocate(state, Sequence("list", tuple(v for _, v in thing.items), thing.more))
-    if name == "keys":
-        return m.allocate(state, Sequence("list", tuple(k for k, _ in thing.items), thing.more))
-    if name in ("get", "pop", "setdefault") and given:
-        held = next((v for k, v in thing.items if k == given[0]), None)
-        if name == "pop":
-            drop(m, state, receiver, given[0])
-        if held is not None:
-            return held
-        default = given[1] if len(given) > 1 else NONE
-        if name == "setdefault":
-            assign(m, state, receiver, given[0], default, site)
-            return default
-        exact = not thing.more and isinstance(given[0], Const) and all(isinstance(k, Const) for k, _ in thing.items)
-        return default if exact else _item(m, state, receiver, thing, given[0])
-    if name == "update":
-        merged = dict(thing.items)
-        more = thing.more
-        for value in given:
-            other = state.object(value)
-            if isinstance(other, Table):
-                merged.update(other.items)
-                more = more or other.more
-            else:
-                more = True
-        merged.update({Const(k): v for k, v in arguments.keywords})
-        state.store[receiver.id] = Table(tuple(merged.items())[-64:], more)
-        return NONE
-    if name == "copy":
-        return m.allocate(state, thing)
-    if name == "clear":
-        state.store[receiver.id] = Table(())
-        return NONE
-    return m.unknown()
+    elif isinstance(thing, Instance) and isinstance(thing.cls, Ref):
+        remover = attributes.find(state, thing.cls, "__delitem__")
+        if remover is not None:
+            calls.call(m, state, attributes.bind(m, state, remover, holder, site), calls.Arguments((key,)), site)

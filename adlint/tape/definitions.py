@@ -58,6 +58,10 @@ def cls(m: Machine, state: State, statement: p.Statement) -> list[Outcome]:
         dataclass = dataclass or any(isinstance(b, Library) and b.name.endswith("NamedTuple") for b in bases)
         s.store[reference.id] = Class(statement, frame, bases, attributes, annotated, dataclass)
         scopes.decorating(m, s, statement, reference)
+        made: Value = reference
+        for decorator in reversed(statement.decorators):
+            made = calls.decorate(m, s, decorator, made)
+        s.store[(s.frame, statement.name)] = made
         return reference
 
     return [o.of_statement() for o in m.explore(state, define)]

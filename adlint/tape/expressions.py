@@ -11,6 +11,7 @@ from adlint import program as p
 from adlint.tape import (
     attributes,
     calls,
+    collecting,
     comprehensions,
     conditions,
     containers,
@@ -339,7 +340,10 @@ def _collection(m: Machine, state: State, e: p.Expression) -> Value:
             items.append(evaluate(m, state, element))
     if e.kind == "tuple" and not more:
         return Tuple(tuple(items))
-    return m.allocate(state, Sequence("list" if e.kind == "tuple" else e.kind, tuple(items), more))
+    if e.kind == "set":
+        items = list(dict.fromkeys(items))
+    shuffled = e.kind == "set" and len(items) > 1
+    return m.allocate(state, Sequence("list" if e.kind == "tuple" else e.kind, tuple(items), more, shuffled))
 
 
 def _mapping(m: Machine, state: State, e: p.Expression) -> Value:
@@ -460,14 +464,13 @@ def store(m: Machine, state: State, target: p.Expression, value: Value) -> None:
     elif isinstance(target, p.Subscript):
         holder = evaluate(m, state, target.value)
         containers.assign(m, state, holder, evaluate(m, state, target.index), value, target)
-    elif isinstance(target, p.Collection):
+    else:
+        assert isinstance(target, p.Collection)
         parts = target.elements
         star = next((i for i, part in enumerate(parts) if isinstance(part, p.Starred)), None)
         values = containers.unpack(m, state, value, len(parts), star, target)
         for part, item in zip(parts, values, strict=False):
             store(m, state, part.value if isinstance(part, p.Starred) else part, item)
-    elif isinstance(target, p.Starred):
-        store(m, state, target.value, value)
 
 
 def augment(m: Machine, state: State, statement: p.Augment) -> None:
@@ -490,7 +493,7 @@ def augment(m: Machine, state: State, statement: p.Augment) -> None:
         return
     if isinstance(thing, Sequence) and statement.op == "+":
         keeping.added(m, state, thing.items, value, statement, None)
-        containers.extend(m, state, held, value)
+        collecting.extend(m, state, held, value)
         return
     unrecorded = isinstance(thing, Tensor) and state.recording in ("off", "inference")
     if unrecorded and (not isinstance(value, Unknown) or leaves.is_node(m, thing)):
@@ -512,11 +515,9 @@ def remove(m: Machine, state: State, target: p.Expression) -> None:
     if isinstance(target, p.Name):
         state.store.pop((state.frame, target.id), None)
     elif isinstance(target, p.Attribute):
-        holder = evaluate(m, state, target.value)
-        if target.attr in ("grad", "_grad"):
-            attributes.write(m, state, holder, "grad", NONE, target)
+        attributes.remove(m, state, evaluate(m, state, target.value), target.attr, target)
     elif isinstance(target, p.Subscript):
-        containers.drop(m, state, evaluate(m, state, target.value), evaluate(m, state, target.index))
+        containers.drop(m, state, evaluate(m, state, target.value), evaluate(m, state, target.index), target)
     elif isinstance(target, p.Collection):
         for part in target.elements:
             remove(m, state, part)

@@ -442,8 +442,16 @@ def _iterate(m: Machine, state: State, name: str, given: calls.Arguments, site: 
             return Leaves(frozenset().union(*(v.leaves for v in given.positional if isinstance(v, Leaves))))
         known = [containers.items(m, state, v) for v in given.positional]
         if all(k is not None for k in known):
-            return m.allocate(state, Sequence("list", tuple(v for k in known for v in k or ())))
+            return m.allocate(state, Sequence("iterator", tuple(v for k in known for v in k or ())))
         return m.unknown()
+    thing = state.object(given.positional[0]) if given.positional else None
+    if name == "itertools.cycle" and isinstance(thing, Sequence):
+        return m.allocate(state, replace(thing, kind="cycle"))
+    if name == "itertools.islice" and isinstance(thing, Sequence):
+        bounds = [v.value for v in given.positional[1:] if isinstance(v, Const)]
+        if thing.more or len(bounds) != len(given.positional) - 1 or not bounds:
+            return m.allocate(state, replace(thing, kind="iterator", more=True, shuffled=True))
+        return m.allocate(state, replace(thing, kind="iterator", items=thing.items[slice(*bounds)]))
     return given.positional[0] if given.positional else m.unknown()
 
 
@@ -521,6 +529,10 @@ def _deque(m: Machine, state: State, given: calls.Arguments, site: p.Node) -> Va
     made = builtins.builtin(m, state, "list", given, site)
     thing = state.object(made)
     if isinstance(made, Ref) and isinstance(thing, Sequence):
+        most = given.get(1, "maxlen")
+        if isinstance(most, Const) and type(most.value) is int:
+            state.store[("most", made.id)] = most.value
+            thing = replace(thing, items=thing.items[max(len(thing.items) - most.value, 0) :])
         state.store[made.id] = replace(thing, kind="deque")
     return made
 

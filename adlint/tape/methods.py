@@ -9,6 +9,7 @@ from adlint.tape import (
     attributes,
     calls,
     clips,
+    collecting,
     containers,
     copies,
     cuts,
@@ -28,6 +29,8 @@ from adlint.tape.values import (
     FALSE,
     NONE,
     Bound,
+    Builtin,
+    Class,
     Closure,
     Const,
     Counter,
@@ -56,13 +59,17 @@ def method(m: Machine, state: State, receiver: Value, name: str, given: calls.Ar
     if isinstance(receiver, Const) and m.profile.method("tensor", name) == "backward":
         cuts.backward_of_number(m, state, receiver, m.event(state, "backward", site, _receiver(site)))
         return NONE
+    if isinstance(receiver, Super):
+        return _super_method(m, state, receiver, name, given, site)
     if name == "__setattr__" and len(given.positional) == 2 and isinstance(given.positional[0], Const):
         attributes.write(m, state, receiver, str(given.positional[0].value), given.positional[1], site)
         return NONE
+    if receiver == Builtin("object") and given.positional:
+        return _object_method(m, state, name, given, site)
+    if (holder := attributes.owner(receiver)) is not None:
+        return _dict_method(m, state, holder, name, given, site)
     if isinstance(receiver, Scope):
         return _scope_method(m, state, receiver, name, given, site)
-    if isinstance(receiver, Super):
-        return _super_method(m, state, receiver, name, given, site)
     if isinstance(receiver, Gradient):
         return _gradient_method(m, state, receiver, name, given, site)
     if isinstance(receiver, Leaves) or isinstance(thing, Tensor):
@@ -83,7 +90,31 @@ def method(m: Machine, state: State, receiver: Value, name: str, given: calls.Ar
         and not isinstance(thing, (Sequence, Table, Generator, Counter))
     ):
         return _class_method(m, state, receiver, name, given, site)
-    return containers.method(m, state, receiver, name, given, site)
+    return collecting.method(m, state, receiver, name, given, site)
+
+
+def _object_method(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
+    """Call a method of `object` itself, as in `object.__setattr__(self, name, value)`."""
+    first, rest = given.positional[0], replace(given, positional=given.positional[1:])
+    if name == "__new__" and isinstance(state.object(first), Class):
+        assert isinstance(first, Ref)
+        return calls.blank(m, state, first, rest, site)
+    return method(m, state, first, name, rest, site) if name == "__setattr__" else m.unknown()
+
+
+def _dict_method(m: Machine, state: State, holder: Ref, name: str, given: calls.Arguments, site: p.Node) -> Value:
+    """Call a method of the dict of an object's attributes."""
+    thing = state.object(holder)
+    assert isinstance(thing, (Module, Optimizer, Instance))
+    table = m.allocate(state, Table(tuple((Const(k), v) for k, v in thing.attributes.items()), True))
+    result = collecting.method(m, state, table, name, given, site)
+    after = state.object(table)
+    if name in ("update", "setdefault", "pop", "clear") and isinstance(after, Table):
+        known = {str(k.value): v for k, v in after.items if isinstance(k, Const)}
+        state.store[holder.id] = replace(thing, attributes=known)
+        if any(collecting.pairs(m, state, one)[1] for one in given.positional if name == "update"):
+            attributes.blur(m, state, holder)
+    return result
 
 
 def _receiver(site: p.Node) -> p.Node | None:
@@ -144,9 +175,8 @@ def _super_method(m: Machine, state: State, receiver: Super, name: str, given: c
             if isinstance(inner, Module) and inner.children:
                 state.store[receiver.receiver.id] = replace(thing, children=inner.children)
         return NONE
-    if name == "__setattr__" and len(given.positional) == 2 and isinstance(given.positional[0], Const):
-        attributes.write(m, state, receiver.receiver, str(given.positional[0].value), given.positional[1], site)
-        return NONE
+    if name == "__new__" and given.positional:
+        return _object_method(m, state, name, given, site)
     if name == "__call__" or name == "forward":
         return library.operation(m, state, "super", [receiver.receiver, *given.values], site)
     return method(m, state, receiver.receiver, name, given, site)
@@ -313,7 +343,7 @@ def _module_method(m: Machine, state: State, receiver: Value, name: str, given: 
     if name in ("items", "values", "keys"):
         plain = all(k.isidentifier() for k in thing.attributes)
         pairs = tuple((Const(k) if plain else m.unknown("name"), v) for k, v in thing.attributes.items())
-        return containers.method(m, state, m.allocate(state, Table(pairs, not plain)), name, given, site)
+        return collecting.method(m, state, m.allocate(state, Table(pairs, not plain)), name, given, site)
     if "hook" in name:
         state.store[receiver.id] = replace(thing, hooked=True)
         m.hooked = m.hooked or "backward" in name

@@ -248,6 +248,7 @@ def _for(m: Machine, state: State, statement: p.Loop, value: Value) -> list[Outc
         return action
 
     body, count = _body(m, statement), containers.length(m, state, value)
+    containers.spent(m, state, value)
     return _turns(m, state, 2 if count is None else count, bind, body, before, statement, rounds=count is None)
 
 

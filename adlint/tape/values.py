@@ -232,11 +232,13 @@ class Class:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """A list, set, deque or iterator; `more`: possibly further elements like these."""
+    """A list, set, deque or iterator; `more`: possibly further elements like these; `shuffled`: in an order that is not
+    known."""
 
     kind: str
     items: tuple[Value, ...]
     more: bool = False
+    shuffled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
