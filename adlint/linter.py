@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 ROUNDS = 10
 TOP = Position(1, 1)
 UNREADABLE, FAILED, PARTLY = "unreadable-source", "internal-error", "partly-analysed"
-WALKS, EVALUATES, CLEARS, TRAINS = ("backward", "grad"), ("eval",), ("clear",), ("train",)
+WALKS, EVALUATES, CLEARS, TRAINS = ("backward", "grad", "gradient"), ("eval",), ("clear",), ("train",)
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,8 @@ ROLES: Mapping[str, str] = MappingProxyType(
         "fabric": "makes an object of kind fabric",
         "engine": "makes an event loop around a process function that it calls per batch",
         "deepspeed": "returns a tuple whose first element is an object of kind deepspeed",
+        "manager": "makes an object of kind manager, which backpropagates what it is handed",
+        "tape": "makes an object of kind tape, which may be asked for gradients once unless it is persistent",
         "runtime": "makes an object of kind runtime, which makes tensors and differentiates",
     }
 )
@@ -115,13 +117,16 @@ METHOD_ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
         "module": _STATE
         | {"call", "clear", "eval", "inference", "modules", "named_parameters", "parameter", "parameters"}
         | {"requires_grad_", "self", "submodule", "train"},
-        "optimizer": _STATE | {"add_param_group", "apply", "built", "clear", "minimize", "self", "step"},
+        "optimizer": _STATE
+        | {"add_param_group", "apply", "built", "clear", "minimize", "self", "setup", "step", "update"},
         "scaler": _STATE | {"minimize", "scale", "step", "unscale", "update"},
         "scheduler": _STATE | {"step"},
         "accelerator": _STATE | {"accumulate", "autocast", "backward", "clip", "gather", "prepare", "unwrap"},
         "fabric": _STATE | {"autocast", "backward", "clip", "gather", "module", "no_backward_sync", "setup"},
         "deepspeed": _STATE | {"backward", "call", "clear", "eval", "module", "parameters", "step-and-clear", "train"},
         "distribution": frozenset({"detach", "operation", "plain", "untracked"}),
+        "manager": frozenset({"backward", "plain", "self"}),
+        "tape": frozenset({"gradient", "plain"}),
         "runtime": frozenset({"clear", "factory", "grad", "leaf", "operation", "plain"}),
     }
 )

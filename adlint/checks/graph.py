@@ -44,7 +44,7 @@ def double_backward(context: Context, rule: Rule) -> list[Diagnostic]:
     found = []
     for fact in [*context.facts.of("consumed-again"), *context.facts.of("doubled")]:
         first = fact.causes[0]
-        key = "doubles" if fact.kind == "doubled" else "default"
+        key = "doubles" if fact.kind == "doubled" else "asked" if "tape" in dict(fact.details) else "default"
         message = rule.messages[key].format(loss=_loss(context, fact.event), line=context.line(first.site))
         related = _related(context, first, fact.shared)
         found.append(context.diagnostic(rule, fact, fact.event.site, message, related, _repeat(context, rule, fact)))
@@ -305,6 +305,10 @@ def _repeat(context: Context, rule: Rule, fact: Fact) -> Fix | None:
     """Drop the repeat, if it never went through, brings no gradient of its own, and nothing happened in between."""
     first, second, details = fact.causes[0], fact.event, dict(fact.details)
     a, b = context.statement(first.site), context.statement(second.site)
+    tape = details.get("tape")
+    if isinstance(tape, p.Call):
+        edits = context.rewriter.add_argument(tape, context.profile.terms["retain"])
+        return context.fix(rule, edits, "retain")
     if second.kind == "grad" and first.kind == "backward" and a is not b:
         return _keep(context, rule, first, "retain_graph=True", "retain")
     if a is b or first.kind != "backward" or second.kind != "backward" or not bare(b, second):

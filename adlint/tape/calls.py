@@ -20,6 +20,7 @@ from adlint.tape import (
     raising,
     scopes,
     statements,
+    tapes,
     unseen,
     updates,
 )
@@ -461,13 +462,15 @@ def is_neutral(m: Machine, state: State, value: Value) -> bool:
         return library.is_alien(m, value.key) or (isinstance(value.key, tuple) and value.key[0] == "foreign")
     thing = state.object(value)
     if isinstance(thing, Instance):
-        return isinstance(thing.cls, Ref)
+        return isinstance(thing.cls, Ref) or thing.role in ("manager", "tape")
     return not library.is_open(m, state, value)
 
 
 def entered(m: Machine, state: State, value: Value, item: p.ContextItem) -> Value:
     """Return what `with value as x` binds."""
     thing = state.object(value)
+    if isinstance(thing, Instance) and thing.role == "tape":
+        tapes.entered(state, value)
     if isinstance(thing, Instance) and isinstance(thing.cls, Ref):
         found = attributes.find(state, thing.cls, "__enter__")
         if found is not None:

@@ -20,6 +20,7 @@ from adlint.tape import (
     library,
     modes,
     shapes,
+    tapes,
     unseen,
     updates,
 )
@@ -365,6 +366,7 @@ def _optimizer_method(
     thing = state.object(receiver)
     assert isinstance(thing, Optimizer)
     assert isinstance(receiver, Ref)
+    first = given.positional[0] if given.positional else None
     if role == "clear":
         updates.clear(m, state, thing.leaves, site, receiver)
         return NONE
@@ -377,6 +379,17 @@ def _optimizer_method(
         return given.get(1, "module") or m.unknown()
     if role == "built":
         return receiver
+    if role == "setup" and first is not None:
+        owned = framework.parameters_given(m, state, first)
+        framework.own(m, owned)
+        state.store[receiver.id] = replace(thing, leaves=owned, attributes={**thing.attributes, "target": first})
+        return receiver
+    if role == "update":
+        if first is None:
+            return _step(m, state, receiver, given, site)
+        updates.clear(m, state, thing.leaves, site, receiver)
+        library.havoc(m, state, given.values)
+        return NONE
     if role == "add_param_group" and given.positional:
         added = framework.parameters_given(m, state, given.positional[0])
         leaves = None if added is None or thing.leaves is None else thing.leaves | added
@@ -436,6 +449,14 @@ def _instance_method(
         return m.unknown()
     if role == "runtime":
         return _runtime_method(m, state, name, given, site)
+    if role == "manager":
+        job = m.profile.method("manager", name)
+        if job == "backward" and first is not None:
+            framework.walk(m, state, "backward", "manager.backward", first, given, site)
+            return NONE
+        return receiver if job == "self" else m.unknown()
+    if role == "tape":
+        return tapes.method(m, state, receiver, name, given, site)
     if role == "distribution":
         job = m.profile.method("distribution", name)
         if job == "operation":
