@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     else:
         from importlib.abc import Traversable
 
-FAMILIES = ("graph", "slots", "scope", "meta")
+FAMILIES = ("graph", "slots", "scope", "port", "meta")
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,6 +83,12 @@ def application() -> click.Group:
         rules_of("--extend-select", "Report these rules too."),
         rules_of("--ignore", "Do not report these rules."),
         flag("--possible", does="Also report what holds only on a path that may not be feasible."),
+        click.Option(
+            ["--port-to"],
+            default="",
+            metavar="FRAMEWORK",
+            help="Also report what works now and fails, grows or means something else in that framework.",
+        ),
         flag("--fix", does="Apply safe fixes."),
         flag("--unsafe-fixes", does="Apply, with --fix or --diff, also fixes that need a look."),
         flag("--diff", does="Show what --fix would change, and change nothing."),
@@ -135,7 +141,8 @@ def check(paths: tuple[str, ...], **flags: Any) -> int:
 
     options = Options(**flags)
     try:
-        chosen = Flags(_split(options.select), _split(options.extend_select), _split(options.ignore), options.possible)
+        rules = (_split(options.select), _split(options.extend_select), _split(options.ignore))
+        chosen = Flags(*rules, options.possible, options.port_to)
         finder = Finder(Path(options.config) if options.config else None, chosen)
         if "-" not in paths:
             return _check_files(paths or (os.curdir,), finder, options)

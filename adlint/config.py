@@ -39,6 +39,7 @@ class Flags:
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     possible: bool = False
+    port_to: str = ""
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class Options:
     extend_select: tuple[str, ...]
     ignore: tuple[str, ...]
     possible: bool
+    port_to: str
     fix: bool
     unsafe_fixes: bool
     diff: bool
@@ -67,7 +69,8 @@ class Options:
 class Settings:
     """What to report, where to look. All values are checked; patterns are relative to `root`.
 
-    `possible` asks for findings that hold only if two guards that may be related are not.
+    `possible` asks for findings that hold only if two guards that may be related are not, `port_to` for what works now
+    and not in the framework of that name.
     """
 
     root: Path = Path()
@@ -82,6 +85,7 @@ class Settings:
     frameworks: tuple[str, ...] = ()
     severity: tuple[tuple[str, str], ...] = ()
     possible: bool = False
+    port_to: str = ""
 
     def __getstate__(self) -> dict[str, object]:
         """Leave behind what was worked out from the values when they go to another process."""
@@ -110,6 +114,11 @@ class Settings:
         """The frameworks that come with the package and those that the project describes."""
         own = [_profile(self.root / path, self) for path in self.frameworks]
         return side_by_side([*load().profiles.values(), *own]) if own else load().profiles
+
+    @property
+    def target(self) -> Profile | None:
+        """The framework that the code is to be ported to."""
+        return self.profiles[self.port_to] if self.port_to else None
 
     @cached_property
     def _file_ignores(self) -> list[tuple[Callable[[str], bool], frozenset[str]]]:
@@ -151,12 +160,18 @@ class Settings:
             for name in names:
                 if problem := _unknown_rule(name, load()):
                     raise ConfigError(f"`{flag}`: {problem}")
+        if flags.port_to and flags.port_to not in self.profiles:
+            raise ConfigError(
+                f"`--port-to`: unknown framework `{flags.port_to}`{suggest(flags.port_to, self.profiles)}; "
+                f"known are {', '.join(self.profiles)}"
+            )
         base = replace(self, select=flags.select, extend_select=(), ignore=()) if flags.select else self
         return replace(
             base,
             extend_select=base.extend_select + flags.extend_select,
             ignore=base.ignore + flags.ignore,
             possible=flags.possible,
+            port_to=flags.port_to,
         )
 
 

@@ -190,7 +190,7 @@ def _examine(source: Source, settings: Settings, always_parse: bool, resolver: R
     profiles: tuple[Profile, ...] = ()
     try:
         profiles = relevant(source.text, settings.profiles.values())
-        found = _analyse(source, profiles, resolver) if profiles else []
+        found = _analyse(source, profiles, settings.target, resolver) if profiles else []
         if not profiles and always_parse and (error := _syntax_error(source)) and not _is_newer(source):
             found = [error]
     except Exception as error:
@@ -215,9 +215,11 @@ def _order(item: Diagnostic) -> tuple[Span, str, str]:
     return item.span, item.code, item.message
 
 
-def _analyse(source: Source, profiles: Sequence[Profile], resolver: Resolver | None) -> list[Diagnostic]:
+def _analyse(
+    source: Source, profiles: Sequence[Profile], target: Profile | None, resolver: Resolver | None
+) -> list[Diagnostic]:
     from adlint.callers import judged
-    from adlint.checks import check
+    from adlint.checks import check, check_port
     from adlint.lower import CannotRead, in_deep_stack, lower
     from adlint.tape.resolver import NOTHING
     from adlint.tape.run import run
@@ -231,6 +233,13 @@ def _analyse(source: Source, profiles: Sequence[Profile], resolver: Resolver | N
             reported = check(facts, program, source, load(), profile)
             found += judged(reported, program, source, profile, resolver or NOTHING)
             left_out.update(dict.fromkeys(facts.left_out))
+            if target is not None and target is not profile:
+                there = run(program, profile.under(target), resolver or NOTHING)
+                if target.grows:
+                    unscoped = run(program, profile.under(target).without_scopes(), resolver or NOTHING)
+                    grown = unscoped.of("recorded-in-eval")
+                    there = replace(there, found=[f for f in there.found if f.kind != "recorded-in-eval"] + list(grown))
+                found += check_port(facts, there, program, source, load(), profile, target)
         if left_out:
             found.append(_partly(left_out, program))
         found.sort(key=_order)

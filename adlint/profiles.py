@@ -89,6 +89,7 @@ ROLES: Mapping[str, str] = MappingProxyType(
     }
 )
 
+SCOPES = frozenset({"enable_grad", "inference_mode", "no_grad", "set_grad_enabled"})
 _STATE = frozenset({"state", "load", "plain"})
 METHOD_ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
     {
@@ -203,8 +204,9 @@ class Profile:
     the walks that free nothing, `augments` whether `a += b` changes the tensor itself. `tracking` are the attributes
     that say whether a tensor is recorded, each with the value that means it is. An optimizer takes what it owns as the
     argument `owned_argument`, its first one if `owned_first`. `fluent` are the roles of methods that return what they
-    are called on. `grows` tells that what is recorded stays until the next backward, whoever holds it;
-    `inactive_results` that a functional gradient is refused for the result of an operation.
+    are called on. `returns` tells that a backward returns gradients and adds them to nothing; `grows` that what is
+    recorded stays until the next backward, whoever holds it; `inactive_results` that a functional gradient is refused
+    for the result of an operation. `tolerant` is one whose refused backwards end nothing, so that all of them are seen.
     """
 
     id: str
@@ -212,6 +214,7 @@ class Profile:
     rules: frozenset[str] | None
     fluent: frozenset[str]
     grows: bool
+    returns: bool
     inactive_results: bool
     terms: Mapping[str, str]
     consume: str
@@ -242,6 +245,7 @@ class Profile:
     _losses: re.Pattern[str]
     _operands: frozenset[str]
     others: frozenset[str] = frozenset()
+    tolerant: bool = False
     _known: dict[str, str] = field(default_factory=dict)
 
     def names(self, *roles: str) -> frozenset[str]:
@@ -255,6 +259,23 @@ class Profile:
     def judges(self, rule: str) -> bool:
         """Whether what the rule of that name reports can go wrong in this framework."""
         return self.rules is None or rule in self.rules
+
+    def under(self, other: Profile) -> Profile:
+        """These names with another framework's rules for graphs, `tolerant`."""
+        keeps = bool(other.retain_argument)
+        return replace(
+            self,
+            consume=other.consume,
+            retain_argument=self.retain_argument if keeps else "",
+            implied_retain=self.implied_retain if keeps else (),
+            grows=other.grows,
+            tolerant=True,
+        )
+
+    def without_scopes(self) -> Profile:
+        """These names where no scope switches recording."""
+        exact = {name: "autocast" if role in SCOPES else role for name, role in self._roles.exact.items()}
+        return replace(self, _roles=Names(exact, self._roles.patterns), _known={})
 
     def is_alien(self, dotted: str) -> bool:
         """Whether a dotted name is of another framework."""
@@ -423,6 +444,7 @@ def _profile(name: str, data: dict[str, Any], rules: Container[str], named: str 
         rules=judged,
         fluent=frozenset(table.strings("fluent")),
         grows=table.flag("grows"),
+        returns=table.flag("returns"),
         inactive_results=table.flag("inactive_results"),
         terms=MappingProxyType(table.texts("terms", required=judged != frozenset())),
         consume=consume,

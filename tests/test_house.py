@@ -102,6 +102,8 @@ def test_a_rule_is_complete(rule) -> None:  # type: ignore[no-untyped-def]
     check = PACKAGE / "checks" / f"{rule.family}.py"
     functions = {node.name for node in ast.parse(check.read_text()).body if isinstance(node, ast.FunctionDef)}
     assert rule.name.replace("-", "_") in functions
+    if rule.family == "port":  # its programs stand in tests/test_porting.py: they are right until they are to be ported
+        return
     cases = [file.read_text() for file in (ROOT / "tests" / "fixtures" / rule.family / rule.name).glob("*.py")]
     assert any(f"# want: {rule.name}" in text for text in cases), "no wrong fixture"
     assert any("# want" not in text for text in cases), "no right fixture"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Set
 from dataclasses import replace
 
 from adlint.catalog import Catalog
-from adlint.checks import graph, scope, slots
+from adlint.checks import graph, port, scope, slots
 from adlint.checks.context import Context
 from adlint.diagnostics import Diagnostic
 from adlint.profiles import Profile
@@ -15,7 +15,7 @@ from adlint.rewrite import Rewriter, Sealed
 from adlint.source import Source
 from adlint.tape.facts import Event, Fact, Facts
 
-FAMILIES = {"graph": graph, "slots": slots, "scope": scope}
+FAMILIES = {"graph": graph, "slots": slots, "scope": scope, "port": port}
 
 
 def check(facts: Facts, program: Program, source: Source, catalog: Catalog, profile: Profile) -> list[Diagnostic]:
@@ -41,10 +41,31 @@ def check(facts: Facts, program: Program, source: Source, catalog: Catalog, prof
     return sorted(found, key=lambda d: (d.span, d.code))
 
 
+def check_port(
+    facts: Facts,
+    there: Facts,
+    program: Program,
+    source: Source,
+    catalog: Catalog,
+    profile: Profile,
+    target: Profile,
+) -> list[Diagnostic]:
+    """Return what works in a program's own framework, by `facts`, and not by the rules of another one, by `there`."""
+    own = set(walk_all(program.body))
+    here = [fact for fact in port.differences(facts, there) if all(_is_in(event, own) for event in _events(fact))]
+    if not here:
+        return []
+    rewriter = Rewriter(source.text, program)
+    context = Context(program, replace(facts, found=here), profile, rewriter, source, target=target)
+    return sorted(_report(context, catalog), key=lambda d: (d.span, d.code))
+
+
 def _report(context: Context, catalog: Catalog) -> list[Diagnostic]:
     found: list[Diagnostic] = []
     for rule in catalog.rules.values():
-        if rule.family in FAMILIES and context.profile.judges(rule.name):
+        if rule.family not in FAMILIES or (rule.family == "port") is (context.target is None):
+            continue
+        if context.target is not None or context.profile.judges(rule.name):
             found += getattr(FAMILIES[rule.family], rule.name.replace("-", "_"))(context, rule)
     return found
 

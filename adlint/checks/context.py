@@ -37,7 +37,7 @@ def attempted(build: Callable[Given, Made | None]) -> Callable[Given, Made | Non
 
 @dataclass(slots=True)
 class Context:
-    """One file being checked, and the others that its facts involve."""
+    """One file being checked, the others that its facts involve, and the framework `target` that it is ported to."""
 
     program: p.Program
     facts: Facts
@@ -45,6 +45,7 @@ class Context:
     rewriter: Rewriter
     source: Source
     others: tuple[p.Program, ...] = ()
+    target: Profile | None = None
     parents: dict[p.Node, p.Node] = field(default_factory=dict)
     homes: dict[p.Node, p.Program] = field(default_factory=dict)
 

@@ -65,8 +65,9 @@ def is_set(argument: p.Argument | None) -> bool:
     return argument is not None and isinstance(argument.value, p.Constant) and argument.value.value is True
 
 
-def summed(context: Context, events: Sequence[Event]) -> tuple[Edit, ...]:
-    """Return the edits that put one pass over the sum of all losses where the last one is backpropagated."""
+def summed(context: Context, events: Sequence[Event], keep: bool = False) -> tuple[Edit, ...]:
+    """Return the edits that put one pass over the sum of all losses where the last one is backpropagated; with `keep`, it
+    keeps its graph if it did."""
     *earlier, last = events
     statements = [context.statement(event.site) for event in events]
     block = context.block(statements[0])
@@ -90,7 +91,7 @@ def summed(context: Context, events: Sequence[Event]) -> tuple[Edit, ...]:
         total = f"({total})"
     edits += context.rewriter.replace(final, total)
     argument = retaining(context, last)
-    if argument is not None and isinstance(last.site, p.Call):
+    if argument is not None and isinstance(last.site, p.Call) and not keep:
         edits += context.rewriter.remove_argument(argument, last.site)
     return edits
 

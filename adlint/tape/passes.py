@@ -144,7 +144,7 @@ def _consumed(m: Machine, state: State, event: Event, walk: Walk, now: int) -> b
                 definite = False
             raises = definite or kind in ("consumed-again", "shared-consumed")
             m.note(state, Fact(kind, event, (first,), definite, m.nodes[node].site, details=more))
-        state.crashed = state.crashed or raises
+        state.crashed = state.crashed or (raises and not m.profile.tolerant)
         return raises
     again = [e for n, e in freed if n in e.object]
     if again and all(m.nodes[n].saves is False for n in walk.nodes if m.nodes[n].kind != "leaf"):

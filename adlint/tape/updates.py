@@ -95,6 +95,8 @@ def _apply(m: Machine, state: State, one: int, event: Event, applier: Key, exact
         clips.applied(m, state, one, slot, event)
         if exact and len(slot.fills) > 1:
             windows.applied(m, state, one, slot, event)
+            together = passes.chained(slot.fills[0].guards, slot.fills[-1].guards)
+            m.note(state, Fact("added-up", slot.fills[-1], (slot.fills[0], event), together))
     elif not _alone(m, state, slot, event, exact):
         return
     elif slot.wiped is not None:

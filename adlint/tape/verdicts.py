@@ -39,6 +39,7 @@ def settled(m: Machine, facts: Iterable[Fact]) -> Iterator[Fact]:
 
 
 UNSETTLED = {
+    "added-up": "",
     "applied-again": "slot {leaf}",
     "foreign-applied": "",
     "doubled": "",
