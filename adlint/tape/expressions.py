@@ -106,11 +106,11 @@ def _unbound(m: Machine, state: State, module: int, name: str) -> Value:
     """Return what a name stands for that no frame binds, the last of them the global frame of a module."""
     if name == "__name__":
         return Const("__main__" if module == 0 else "")
+    stars = state.get((module, "*"))
     if name in BUILTINS:
-        return Builtin(name)
+        return _hidden(m, stars, name) or Builtin(name)
     if name in m.profile.roots:
         return Library(name)
-    stars = state.get((module, "*"))
     if isinstance(stars, Tuple):
         found = imports.of_stars(m, state, module, name)
         if found is not None:
@@ -118,6 +118,15 @@ def _unbound(m: Machine, state: State, module: int, name: str) -> Value:
         last = stars.items[-1]
         return Library(f"{last.dotted if isinstance(last, Imported) else last.name}.{name}")  # type: ignore[union-attr]
     return Unknown(("name", name) if module == 0 else ("name", name, module))
+
+
+def _hidden(m: Machine, stars: object, name: str) -> Library | None:
+    """Return what a star import of the framework puts in the place of one of Python's own functions."""
+    for star in reversed(stars.items if isinstance(stars, Tuple) else ()):
+        root = star.dotted if isinstance(star, Imported) else star.name if isinstance(star, Library) else ""
+        if root and m.profile.role(f"{root}.{name}") not in ("", "plain"):
+            return Library(f"{root}.{name}")
+    return None
 
 
 def _name(m: Machine, state: State, e: p.Expression) -> Value:
