@@ -3,8 +3,8 @@
     PYTHONPATH=tests:. python -m mutation 400 --jobs 2 > mutants.json
 
 Mutants are made with the operators of cosmic-ray (the extra `mutate`), a sample of all. Each lives in a process of its
-own and is asked what is found in, and made of, the programs of the tests of tables and fixtures, of those whose analysis
-runs the changed line. Standard error shows the survivors.
+own and is asked what is found in, and made of, the programs of the tests of tables and fixtures whose analysis runs the
+changed line. Standard error shows the survivors.
 """
 
 from __future__ import annotations
