@@ -343,6 +343,16 @@ WAYS = {
     "except": "try:\n    raise ValueError\nexcept ValueError:\n    again = loss",
     "finally": "try:\n    pass\nfinally:\n    again = loss",
     "try else": "try:\n    pass\nexcept ValueError:\n    again = other\nelse:\n    again = loss",
+    # what can be gone through once
+    "zip, used up": "many = zip([loss], [1])\nlist(many)\nagain = other\nfor again, _ in many:\n    pass",
+    "zip, in a loop": "for again, _ in zip([loss], [1]):\n    pass",
+    "zip, in the second of two loops": (
+        "many = zip([loss, other], [1, 2])\nfor _ in many:\n    break\nfor again, _ in many:\n    pass"
+    ),
+    "enumerate, used up": (
+        "many = enumerate([loss])\nfor _ in many:\n    pass\nagain = other\nfor _, again in many:\n    pass"
+    ),
+    "range, twice": "many = range(1)\nlist(many)\nfor number in many:\n    again = loss",
     # names that a star import hides
     "star, sum of torch": "from torch import *\nagain = sum(stack([loss, other]))",
     "star, max of torch": "from torch import *\nagain = max(other, other * 2)",

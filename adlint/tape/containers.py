@@ -111,15 +111,14 @@ def _bounded(elements: tuple[Value, ...]) -> int | None:
     return None
 
 
-ONCE = frozenset({"iterator", "generator"})
+ONCE = frozenset({"enumerate", "generator", "iterator", "zip"})
 
 
 def spent(m: Machine, state: State, value: Value) -> None:
     """Forget what an iterator gives: somebody has taken it, or as much of it as was wanted."""
     thing = state.object(value)
-    if isinstance(value, Ref) and (
-        isinstance(thing, Generator) or (isinstance(thing, Sequence) and thing.kind in ONCE)
-    ):
+    once = isinstance(thing, (Sequence, Counter)) and thing.kind in ONCE
+    if isinstance(value, Ref) and (isinstance(thing, Generator) or once):
         state.store[value.id] = Sequence("generator", (m.unknown(),), True)
 
 
