@@ -66,8 +66,10 @@ def is_set(argument: p.Argument | None) -> bool:
 
 
 def summed(context: Context, events: Sequence[Event], keep: bool = False) -> tuple[Edit, ...]:
-    """Return the edits that put one pass over the sum of all losses where the last one is backpropagated, which keeps its
-    graph no longer unless `keep` says so."""
+    """Return the edits that put one pass over the sum of all losses where the last one is backpropagated.
+
+    That pass lets go of its graph, unless `keep` is set.
+    """
     *earlier, last = events
     statements = [context.statement(event.site) for event in events]
     block = context.block(statements[0])
