@@ -31,6 +31,7 @@ inputs = torch.randn(5, 3)
 """
 TAIL = "\nRESULT = [float(p.grad.sum()) for p in everything.parameters() if p.grad is not None] + [0.0]\n"
 SECOND, ADDED, RECORDED = "port-second-backward", "port-accumulation", "port-evaluation"
+GIVEN = "port-argument"
 
 PROGRAMS: dict[str, tuple[str, str, list[tuple[int, str]], str | None]] = {
     "retained for a second loss": (
@@ -150,6 +151,24 @@ PROGRAMS: dict[str, tuple[str, str, list[tuple[int, str]], str | None]] = {
         [],
         None,
     ),
+    "retained for nobody, by place": (
+        "burn",
+        "near(trunk(inputs)).mean().backward(None, True)",
+        [(1, GIVEN)],
+        None,
+    ),
+    "retained, by a place that is the same": (
+        "paddle",
+        "near(trunk(inputs)).mean().backward(None, True)",
+        [],
+        None,
+    ),
+    "retained, by name": (
+        "chainer",
+        "near(trunk(inputs)).mean().backward(retain_graph=True)",
+        [(1, GIVEN)],
+        None,
+    ),
     "wrong already": (
         "burn",
         "h = trunk(inputs).tanh()\na = near(h).mean()\na.backward()\noptimizer.step()\noptimizer.zero_grad()",
@@ -168,7 +187,9 @@ def test_ports(name: str) -> None:
     settings = Settings(port_to=target)
     found = [(item.span.start.line - above, item.name) for item in lint(Source("case.py", text), settings)]
     assert [one for one in found if one[1].startswith("port-")] == expected
+    found = [one for one in found if one[1] != "useless-retain"]
     plain = [(item.span.start.line - above, item.name) for item in lint(Source("case.py", text))]
+    plain = [one for one in plain if one[1] != "useless-retain"]
     assert plain == [one for one in found if not one[1].startswith("port-")]
     before = oracle.run(text)
     assert before.error is None, before.error
@@ -201,3 +222,29 @@ def test_the_command_line(tmp_path: Path) -> None:
     unknown = subprocess.run([*command, "--port-to", "bun"], capture_output=True, text=True, check=False)
     assert unknown.returncode == 2
     assert "unknown framework `bun`; did you mean `burn`?" in unknown.stderr
+
+
+OURS = """\
+id = "ours"
+roots = ["ours"]
+consume = "always"
+retain_argument = "retain_graph"
+rules = []
+[terms]
+backward = "backward()"
+[backward_parameters]
+"Tensor.backward" = ["retain_graph", "gradient"]
+"""
+
+
+def test_an_argument_in_another_place(tmp_path: Path) -> None:
+    """A flag that stands elsewhere in the other framework is given by name, which means the same here."""
+    (tmp_path / "ours.toml").write_text(OURS, encoding="utf-8")
+    settings = Settings(root=tmp_path, frameworks=("ours.toml",), port_to="ours", select=("port",))
+    body = "loss = near(trunk(inputs)).mean()\nloss.backward(None, True)\nloss.backward()"
+    (found,) = lint(Source("case.py", HEAD + body + TAIL), settings)
+    assert found.message == "`retain_graph` is the second argument here, and another one of a backward in ours"
+    mended = fix(Source("case.py", HEAD + body + TAIL), settings).text
+    assert mended == HEAD + body.replace("(None, True)", "(None, retain_graph=True)") + TAIL
+    pytest.importorskip("torch")
+    assert oracle.run(mended).result == oracle.run(HEAD + body + TAIL).result

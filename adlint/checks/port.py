@@ -26,6 +26,7 @@ def differences(here: Facts, there: Facts) -> Iterator[Fact]:
                 yield replace(fact, kind="port-consumed", details=(("kind", kind),))
     yield from (replace(fact, kind="port-grows") for fact in there.of(GROWS))
     yield from (replace(fact, kind="port-added") for fact in here.of(ADDED))
+    yield from (Fact("port-passed", Event("backward", site, (), frozenset()), (), True) for site in here.passes)
 
 
 def port_second_backward(context: Context, rule: Rule) -> list[Diagnostic]:
@@ -81,6 +82,51 @@ def port_evaluation(context: Context, rule: Rule) -> list[Diagnostic]:
         message = rule.message.format(target=context.target.id, inference=terms.get("inference", ""))
         found.append(context.diagnostic(rule, fact, fact.event.site, message, (), None))
     return found
+
+
+METHOD = "Tensor.backward"
+PLACES = ("first", "second", "third", "fourth")
+
+
+def port_argument(context: Context, rule: Rule) -> list[Diagnostic]:
+    """Report flags of a backward that the other framework takes in another place, or not at all."""
+    assert context.target is not None
+    here, there = (one.backward_parameters.get(METHOD, ()) for one in (context.profile, context.target))
+    retain = context.profile.retain_argument
+    if retain not in here:
+        return []
+    own, other = here.index(retain), there.index(retain) if retain in there else None
+    told = {one.site for fact in context.facts.of("port-consumed") for one in (fact.event, fact.causes[0])}
+    found = []
+    for fact in context.facts.of("port-passed"):
+        site = fact.event.site
+        argument = _flag(site, retain, own)
+        if argument is None or other == own or (argument.keyword and other is not None):
+            continue
+        if other is None and site in told:  # that the graph is consumed says it
+            continue
+        words = {"argument": retain, "place": PLACES[own], "target": context.target.id}
+        message = rule.messages["default" if other is not None else "unknown"].format(**words)
+        fix = None if other is None else _named(context, rule, argument, retain)
+        found.append(context.diagnostic(rule, fact, argument.value, message, (), fix))
+    return found
+
+
+def _flag(site: p.Node, name: str, place: int) -> p.Argument | None:
+    """Return the argument of a method call that goes by a name or stands in a place."""
+    if not isinstance(site, p.Call) or not isinstance(site.function, p.Attribute):
+        return None
+    if any(argument.star for argument in site.arguments):
+        return None
+    given = next((argument for argument in site.arguments if argument.keyword == name), None)
+    positional = [argument for argument in site.arguments if argument.keyword is None]
+    return given or next(iter(positional[place:]), None)
+
+
+@attempted
+def _named(context: Context, rule: Rule, argument: p.Argument, name: str) -> Fix | None:
+    text = context.rewriter.text_of(argument.value)
+    return context.fix(rule, context.rewriter.replace(argument.value, f"{name}={text}"), argument=name)
 
 
 def _loss(context: Context, event: Event) -> str:
