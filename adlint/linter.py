@@ -231,6 +231,8 @@ def _analyse(
         for profile in profiles:
             facts = run(program, profile, resolver or NOTHING)
             reported = check(facts, program, source, load(), profile)
+            told = {(d.name, d.span) for d in found}
+            reported = [d for d in reported if (d.name, d.span) not in told]
             found += judged(reported, program, source, profile, resolver or NOTHING)
             left_out.update(dict.fromkeys(facts.left_out))
             if target is not None and target is not profile:

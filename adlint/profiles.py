@@ -204,9 +204,10 @@ class Profile:
     the walks that free nothing, `augments` whether `a += b` changes the tensor itself. `tracking` are the attributes
     that say whether a tensor is recorded, each with the value that means it is. An optimizer takes what it owns as the
     argument `owned_argument`, its first one if `owned_first`. `fluent` are the roles of methods that return what they
-    are called on. `returns` tells that a backward returns gradients and adds them to nothing; `grows` that what is
-    recorded stays until the next backward, whoever holds it; `inactive_results` that a functional gradient is refused
-    for the result of an operation. `tolerant` is one whose refused backwards end nothing, so that all of them are seen.
+    are called on. `dormant` tells that nothing is recorded outside a scope; `returns` that a backward returns gradients
+    and adds them to nothing; `grows` that what is recorded stays until the next backward, whoever holds it;
+    `inactive_results` that a functional gradient is refused for the result of an operation. `tolerant` is one whose
+    refused backwards end nothing, so that all of them are seen.
     """
 
     id: str
@@ -214,6 +215,7 @@ class Profile:
     rules: frozenset[str] | None
     fluent: frozenset[str]
     grows: bool
+    dormant: bool
     returns: bool
     inactive_results: bool
     terms: Mapping[str, str]
@@ -444,6 +446,7 @@ def _profile(name: str, data: dict[str, Any], rules: Container[str], named: str 
         rules=judged,
         fluent=frozenset(table.strings("fluent")),
         grows=table.flag("grows"),
+        dormant=table.flag("dormant"),
         returns=table.flag("returns"),
         inactive_results=table.flag("inactive_results"),
         terms=MappingProxyType(table.texts("terms", required=judged != frozenset())),

@@ -353,6 +353,12 @@ WAYS = {
         "many = enumerate([loss])\nfor _ in many:\n    pass\nagain = other\nfor _, again in many:\n    pass"
     ),
     "range, twice": "many = range(1)\nlist(many)\nfor number in many:\n    again = loss",
+    # lists that a loop of known length fills
+    "one turn, appended": (
+        "many = []\nfor one in (loss,):\n    many.append(one)\nagain = other\nfor one in many[1:]:\n    again = one"
+    ),
+    "two turns, the last": "many = []\nfor one in (other, loss):\n    many.append(one)\nagain = many[-1]",
+    "zip of a starred argument": "pairs = [(loss, other)]\nagain = list(zip(*pairs))[1][0]",
     # names that a star import hides
     "star, sum of torch": "from torch import *\nagain = sum(stack([loss, other]))",
     "star, max of torch": "from torch import *\nagain = max(other, other * 2)",

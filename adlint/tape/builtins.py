@@ -39,7 +39,7 @@ def builtin(m: Machine, state: State, name: str, arguments: calls.Arguments, sit
     given = arguments.positional
     if name == "range":
         return m.allocate(state, Counter("range", given))
-    if name in ("enumerate", "zip") and given:
+    if name in ("enumerate", "zip") and given and not arguments.open:
         start = arguments.get(1, "start") if name == "enumerate" else None
         return m.allocate(state, Counter(name, given if start is None else (given[0], start)))
     if name in ("list", "tuple", "set", "sorted", "reversed", "iter", "frozenset"):

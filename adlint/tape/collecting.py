@@ -39,7 +39,7 @@ def method(m: Machine, state: State, receiver: Value, name: str, arguments: call
             if name == "add" and given[0] in thing.items:
                 return NONE
             grown = (given[0], *thing.items)[:64] if name == "appendleft" else (*thing.items, given[0])[-64:]
-            return _grown(state, receiver, thing, grown, name != "appendleft")
+            return _grown(m, state, receiver, thing, grown, name != "appendleft")
         if name in ("extend", "update") and given:
             keeping.added(m, state, thing.items, given[0], site, None)
             extend(m, state, receiver, given[0])
@@ -47,14 +47,14 @@ def method(m: Machine, state: State, receiver: Value, name: str, arguments: call
         if name == "extendleft" and given:
             known = containers.items(m, state, given[0])
             added = known[::-1] if known is not None else [containers.element(m, state, given[0])]
-            return _grown(state, receiver, replace(thing, more=known is None), (*added, *thing.items)[:64], False)
+            return _grown(m, state, receiver, replace(thing, more=known is None), (*added, *thing.items)[:64], False)
         if name == "insert" and len(given) > 1:
             keeping.added(m, state, thing.items, given[1], site, _subject(site, 1))
             elements = list(thing.items)
             place = given[0].value if isinstance(given[0], Const) and type(given[0].value) is int else None
             elements.insert(len(elements) if place is None else place, given[1])
             thing = replace(thing, shuffled=thing.shuffled or place is None)
-            return _grown(state, receiver, thing, tuple(elements[-64:]))
+            return _grown(m, state, receiver, thing, tuple(elements[-64:]))
         if name == "clear":
             state.store[receiver.id] = Sequence(thing.kind, ())
             return NONE
@@ -148,21 +148,24 @@ def extend(m: Machine, state: State, holder: Value, value: Value) -> None:
     assert isinstance(holder, Ref)
     known = [value] if isinstance(value, Leaves) else containers.items(m, state, value)
     added = known if known is not None else [containers.element(m, state, value)]
-    _grown(state, holder, replace(thing, more=thing.more or known is None), (*thing.items, *added)[-64:])
+    _grown(m, state, holder, replace(thing, more=thing.more or known is None), (*thing.items, *added)[-64:])
 
 
-def _grown(state: State, holder: Ref, thing: Sequence, grown: tuple[Value, ...], at_end: bool = True) -> Value:
+def _grown(
+    m: Machine, state: State, holder: Ref, thing: Sequence, grown: tuple[Value, ...], at_end: bool = True
+) -> Value:
     """Put a list that has got longer into its place; a deque with a greatest length loses elements at the other end."""
     most = state.store.get(("most", holder.id))
     if most is not None:
         grown = grown[max(len(grown) - most, 0) :] if at_end else grown[:most]
-    state.store[holder.id] = replace(thing, items=grown, more=thing.more or _grows(state, holder))
+    state.store[holder.id] = replace(thing, items=grown, more=thing.more or _grows(m, state, holder))
     return NONE
 
 
-def _grows(state: State, holder: Ref) -> bool:
-    """Tell whether a list is older than the loop that is being run, so that it gets an element in every turn."""
-    return bool(state.turn) and holder.id < state.turn[-1][0]
+def _grows(m: Machine, state: State, holder: Ref) -> bool:
+    """Tell whether a list is older than a loop that is being run and of which two turns stand for many, so that it gets
+    more elements than are seen."""
+    return any(holder.id < mark and not (mark in m.loops and m.loops[mark].whole) for mark, _ in state.turn)
 
 
 def _pop(m: Machine, state: State, holder: Ref, thing: Sequence, key: Value) -> Value:

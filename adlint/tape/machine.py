@@ -84,7 +84,8 @@ class Entry:
 @dataclass(slots=True)
 class LoopRun:
     """One run of a loop, None for one that a framework makes: what was there when it began and when a later turn began,
-    what it loops over, the symbols of its counters, and values that may be kept from turn to turn."""
+    what it loops over, the symbols of its counters, and values that may be kept from turn to turn. `whole`: all of its
+    turns are run, none stands for others."""
 
     statement: p.Loop | None
     start: dict[Any, Any]
@@ -93,6 +94,7 @@ class LoopRun:
     elements: set[int] = field(default_factory=set)
     counters: set[Key] = field(default_factory=set)
     keeps: set[int] = field(default_factory=set)
+    whole: bool = False
 
     def begin(self, number: int, store: Store) -> None:
         """Remember what is there when a turn begins."""
@@ -323,7 +325,8 @@ class Machine:
             else:
                 behind = tuple(n for n in dict.fromkeys(parents) if n not in tracked)
                 parents = tracked
-                if kind != "call" and any(self.nodes[n].requires_grad is True for n in tracked):
+                sure = state.recording == "on" or not self.profile.dormant
+                if kind != "call" and sure and any(self.nodes[n].requires_grad is True for n in tracked):
                     requires_grad = True
                 elif kind != "call" and not tracked:
                     kind, requires_grad, cut = "cut", False, "derived"

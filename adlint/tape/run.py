@@ -49,7 +49,7 @@ def run(program: p.Program, profile: Profile, resolver: Resolver = NOTHING, focu
 
 
 def _module(m: Machine) -> State:
-    state = State(base=m.abroad.base)
+    state = State(base=m.abroad.base, recording="off" if m.profile.dormant else "on")
     m.counter = 1
     try:
         outcomes = statements.block(m, state.fork(), m.program.body)
@@ -161,6 +161,8 @@ def _call(
     if _left_out(m, [node]):
         return
     name, start = node.name, m.counter
+    if m.profile.dormant:
+        state.recording = None
     if owner is not None and isinstance(receiver, Ref):
         bases = [m.profile.base(b) for b in attributes.library_bases(state, receiver_class(state, receiver))]
         if any(b is not None and b.runs_without_recording(name) for b in bases):

@@ -277,7 +277,9 @@ def _turns(
     live, left, broken = [state], [], []
     mark = m.fresh()
     m.burn(len(before) // A_STEP)  # what is kept until the root ends has to be paid for
-    m.loops[mark] = LoopRun(statement, before, state.frame)
+    m.loops[mark] = LoopRun(
+        statement, before, state.frame, whole=not rounds and len(outer) < NESTED and count < containers.EXACT
+    )
     if statement is not None:
         m.facts.loops[mark] = statement
     run = m.loops[mark]

@@ -268,8 +268,11 @@ def _named_method(m: Machine, state: State, base: Key, name: str, given: calls.A
     """Call a method on an unknown receiver: known by its name where its arguments or its use leave no doubt."""
     receiver = Unknown(base) if not isinstance(base, (Ref, Leaves)) else base
     tensors = [v for v in given.positional if library.is_tensorial(m, state, v)]
+    if m.profile.method("module", name) == "call":
+        state.store[("network", base)] = True
     if m.profile.method("tensor", name) == "backward":
-        if given.values or not (isinstance(state.statement, p.Evaluate) and state.statement.value is site):
+        alone = isinstance(state.statement, p.Evaluate) and state.statement.value is site
+        if given.values or not alone or ("network", base) in state.store:
             library.escape(m, state, given.values)
             return None
         if isinstance(receiver, Unknown) and cuts.number(m, base):
