@@ -138,7 +138,8 @@ def _hints(profile: Profile) -> tuple[list[str], list[str]]:
 
 @lru_cache(maxsize=64)
 def _uses(profile: Profile) -> re.Pattern[str]:
-    """Match a name that backpropagates, a method whose result is backpropagated, or a method that clears, or may end in evaluation mode, as `train(False)` does.
+    """Match a name that backpropagates, a method whose result is backpropagated, or a method that clears, or may end in
+    evaluation mode, as `train(False)` does.
 
     Every alternative begins with a plain character, so that the rest of the text is skipped fast.
     """

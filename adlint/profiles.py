@@ -160,8 +160,8 @@ class Base:
     the class attribute `manual_attribute` is set to False; `returns_loss` are the hooks whose result it backpropagates,
     unless the class has methods of its own for what the framework does in `backpropagates_in`.
     `repeats` are the hooks that it runs for every batch, one after the other; `configures` is the one that makes the
-    optimizers. `methods` gives the roles that methods of `self` have for the tape, `attributes` the kinds of objects that
-    it holds.
+    optimizers. `methods` gives the roles that methods of `self` have for the tape, `attributes` the kinds of objects
+    that it holds.
     """
 
     names: tuple[str, ...]

@@ -134,7 +134,7 @@ def _loss(state: State, value: Value | None) -> Value | None:
     if isinstance(value, Tuple) and value.items:
         return value.items[0] if isinstance(state.object(value.items[0]), Tensor) else None
     if isinstance(thing, Table):
-        found = next((v for k, v in thing.items if k == Const("loss")), None)
+        found = next((v for k, v in thing.items if k == Const("loss")), NONE)
         return found if isinstance(state.object(found), Tensor) else None
     return None
 
