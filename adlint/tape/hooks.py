@@ -108,9 +108,9 @@ def returned(m: Machine, outcome: Outcome, receiver: Ref, function: Closure) -> 
     base = attributes.library_base(m, state, cls) if isinstance(cls, Ref) else None
     if base is None or not isinstance(cls, Ref) or not isinstance(node, p.Function) or "backward" not in base.calls:
         return outcome
-    if node.name not in base.returns_loss or any(attributes.find(state, cls, one) for one in base.backpropagates_in):
+    if attributes.unknown_bases(state, cls) or _may_be_manual(state, receiver, cls, base):
         return outcome
-    if base.manual_attribute and attributes.read(m, state, receiver, base.manual_attribute, p.Pass()) in (FALSE,):
+    if node.name not in base.returns_loss or any(attributes.find(state, cls, one) for one in base.backpropagates_in):
         return outcome
     loss = _loss(state, outcome.value)
     sites = [one.value for one in p.walk_all(node.body) if isinstance(one, p.Return) and one.value is not None]
@@ -124,6 +124,13 @@ def returned(m: Machine, outcome: Outcome, receiver: Ref, function: Closure) -> 
 
     done = m.explore(state.fork(), backward)
     return next((replace(outcome, state=one.state) for one in done if one.kind == "next"), outcome)
+
+
+def _may_be_manual(state: State, receiver: Ref, cls: Ref, base: Base) -> bool:
+    """Tell whether a class may have told its framework to leave the backward to it."""
+    held = getattr(state.object(receiver), "attributes", {})
+    said = held.get(base.manual_attribute) or attributes.find(state, cls, base.manual_attribute)
+    return bool(base.manual_attribute) and said not in (None, Const(True))
 
 
 def _loss(state: State, value: Value | None) -> Value | None:
@@ -176,31 +183,34 @@ def engine(
 ) -> Value:
     """Call a method of an event loop: it runs a process function for every batch, and handlers around it."""
     job, key = m.profile.method("engine", name), ("handlers", receiver.id)
-    held: tuple[tuple[str, Value], ...] = state.store.get(key, ())
+    held: tuple[tuple[str, Value, tuple[Value, ...]], ...] = state.store.get(key, ())
     first = given.positional[0] if given.positional else m.unknown()
     event = first.name.rpartition(".")[2] if isinstance(first, Library) else ""
     if job == "on":
         return Partial(Method(receiver, "add_event_handler"), given.positional, given.keywords)
     if job == "attach" and len(given.positional) > 1:
-        state.store[key] = (*held, (event, given.positional[1]))
+        state.store[key] = (*held, (event, given.positional[1], given.positional[2:]))
         return given.positional[1]
     process = thing.attributes.get("0") or thing.attributes.get("process_function")
     if job != "run" or not isinstance(process, (Closure, Bound)):
         return m.unknown()
     known = {*EACH, *OFTEN}
-    if any(when not in known or not isinstance(handler, (Closure, Bound)) for when, handler in held):
-        library.havoc(m, state, [process, *(handler for _, handler in held)])
+    if any(when not in known or not isinstance(handler, (Closure, Bound)) for when, handler, _ in held):
+        library.havoc(m, state, [process, *(handler for _, handler, _ in held)])
         return m.unknown()
-    before, after = ([h for when, h in held if EACH.get(when) == place] for place in (0, 1))
+
+    def handle(s: State, place: int | None) -> None:
+        for when, handler, rest in held:
+            if EACH.get(when) == place:
+                calls.call(m, s, handler, _handed(handler, (receiver, *rest)), site)
+
     looping, turn = state.looping, state.turn
 
     def batch(begun: State) -> list[Outcome]:
         def turned(s: State) -> Value:
-            for handler in before:
-                calls.call(m, s, handler, calls.Arguments((receiver,)), site)
+            handle(s, 0)
             calls.call(m, s, process, calls.Arguments((receiver, m.unknown())), site)
-            for handler in after:
-                calls.call(m, s, handler, calls.Arguments((receiver,)), site)
+            handle(s, 1)
             return NONE
 
         return m.explore(begun, turned)
@@ -210,10 +220,15 @@ def engine(
     state.looping, state.turn = looping, turn
     if outcome.kind != "next":
         raise Stopped(outcome.kind, outcome.value)
-    for when, handler in held:
-        if when in OFTEN:
-            calls.call(m, state, handler, calls.Arguments((receiver,)), site)
+    handle(state, None)
     return m.unknown()
+
+
+def _handed(handler: Value, values: tuple[Value, ...]) -> calls.Arguments:
+    """Return what an event loop hands a handler: nothing, if it takes nothing."""
+    node = getattr(handler.function if isinstance(handler, Bound) else handler, "node", None)
+    takes = len(getattr(node, "parameters", ())) - isinstance(handler, Bound)
+    return calls.Arguments(values if takes > 0 else ())
 
 
 def _hook(m: Machine, state: State, receiver: Ref, hook: Closure) -> list[Outcome]:

@@ -510,7 +510,7 @@ def _instance_method(
     return _unfollowed(m, state, receiver, name, given, site)
 
 
-HANDED_BACK = ("module", "optimizer", "data_loader")
+HANDED_BACK = ("module", "optimizer", "criterion", "data_loader")
 """What is given by keyword to a method that hands it back, in this order."""
 
 
@@ -524,7 +524,8 @@ def _assistant(
         scaled = library.operation(m, state, "*", [first], site)
         framework.walk(m, state, "backward", role + ".backward", scaled, given, site)
         return NONE
-    parts = (*given.positional, *(v for key, v in given.keywords if key in HANDED_BACK))
+    words = dict(given.keywords)
+    parts = (*given.positional, *(words[key] for key in HANDED_BACK if key in words))
     if job in ("prepare", "setup", "unwrap", "module", "gather") and parts:
         return parts[0] if len(parts) == 1 else Tuple(parts)
     if job == "clip":
