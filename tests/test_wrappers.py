@@ -394,6 +394,9 @@ class Regression(L.LightningModule):
         return torch.optim.SGD(self.parameters(), lr=0.1)
 """
 MANUAL = CLASS.replace("__init__()\n", "__init__()\n        self.automatic_optimization = False\n")
+ARGUMENT = CLASS.replace("(self)", "(self, manual=True)", 1).replace(
+    "__init__()\n", "__init__()\n        self.automatic_optimization = not manual\n"
+)
 FIT = f"""\
 model = Regression()
 {TRAINER}.fit(model, torch.utils.data.DataLoader(data), torch.utils.data.DataLoader(data))
@@ -483,6 +486,80 @@ LIGHTNING = {
     def validation_step(self, batch, batch_idx):
         self.net(batch)
 {FIT}""",
+    "automatic, inputs made by an attack": f"""\
+{CLASS}\
+    def training_step(self, batch, batch_idx):
+        inputs = batch.clone().requires_grad_()
+        self.net(inputs).pow(2).mean().backward()
+        inputs = (batch + 0.1 * inputs.grad.sign()).detach()
+        self.zero_grad()
+        return self.net(inputs).pow(2).mean()
+    def validation_step(self, batch, batch_idx):
+        self.net(batch)
+{FIT}""",
+    "automatic, a penalty on a gradient": f"""\
+{CLASS}\
+    def training_step(self, batch, batch_idx):
+        inputs = batch.clone().requires_grad_()
+        out = self.net(inputs)
+        (slope,) = torch.autograd.grad(out.sum(), inputs, create_graph=True)
+        return out.pow(2).mean() + slope.pow(2).mean()
+    def validation_step(self, batch, batch_idx):
+        self.net(batch)
+{FIT}""",
+    "automatic, a hook that evaluates": f"""\
+{CLASS}\
+    def training_step(self, batch, batch_idx):
+        return self.net(batch).pow(2).mean()
+    def on_train_epoch_end(self):
+        self.net.eval()
+        with torch.no_grad():  #= eval-without-no-grad: if True:
+            for x in data:
+                self.net(x)
+        self.net.train()
+    def validation_step(self, batch, batch_idx):
+        self.net(batch)
+{FIT}""",
+    "manual, by a class attribute": f"""\
+{CLASS}\
+    automatic_optimization = False
+    def training_step(self, batch, batch_idx):
+        opt = self.optimizers()
+        loss = self.net(batch).pow(2).mean()
+        opt.zero_grad()  #- missing-zero-grad
+        self.manual_backward(loss)
+        opt.step()
+        return loss
+    def validation_step(self, batch, batch_idx):
+        self.net(batch)
+{FIT}""",
+    "manual, by an argument": f"""\
+{ARGUMENT}\
+    def training_step(self, batch, batch_idx):
+        loss = self.net(batch).pow(2).mean()
+        if not self.automatic_optimization:
+            opt = self.optimizers()
+            opt.zero_grad()  #- missing-zero-grad
+            self.manual_backward(loss)
+            opt.step()
+        return loss
+    def validation_step(self, batch, batch_idx):
+        self.net(batch)
+{FIT}""",
+    "a step for Fabric": f"""\
+{CLASS}\
+    def training_step(self, batch, batch_idx):
+        return self.net(batch).pow(2).mean()
+fabric = L.Fabric(accelerator="cpu", devices=1)
+model = Regression()
+net, optimizer = fabric.setup(model, model.configure_optimizers())
+net.mark_forward_method("training_step")
+for number, x in enumerate(data):
+    optimizer.zero_grad()  #- missing-zero-grad
+    loss = net.training_step(x, number)
+    fabric.backward(loss)  #2 double-backward
+    optimizer.step()
+""",
     "evaluation by hand": f"""\
 {CLASS}\
     def forward(self, x):
@@ -570,6 +647,105 @@ def update(engine, batch):
         optimizer.zero_grad()  #- missing-zero-grad
     return loss.item()
 Engine(update).run(data, max_epochs=2)
+""",
+    "process function, stepped by a handler now and then": """\
+from ignite.engine import Engine, Events
+def update(engine, batch):
+    loss = model(batch).pow(2).mean()
+    loss.backward()
+    return loss.item()
+trainer = Engine(update)
+@trainer.on(Events.ITERATION_COMPLETED(every=2))
+def step(engine):
+    optimizer.step()
+    optimizer.zero_grad()  #- missing-zero-grad
+trainer.run(data)
+""",
+    "process function, a handler of several events": """\
+from ignite.engine import Engine, Events
+def update(engine, batch):
+    loss = model(batch).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+trainer = Engine(update)
+@trainer.on(Events.STARTED | Events.ITERATION_COMPLETED)
+def clear():
+    optimizer.zero_grad()  #= missing-zero-grad: pass
+trainer.run(data)
+""",
+    "process function, validated after each epoch": """\
+from ignite.engine import Engine, Events
+from ignite.metrics import RunningAverage
+def update(engine, batch):
+    model.train()
+    loss = model(batch).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+def validate(engine, batch):
+    model.eval()
+    with torch.no_grad():  #= eval-without-no-grad: if True:
+        return model(batch)
+trainer, evaluator = Engine(update), Engine(validate)
+RunningAverage(output_transform=lambda out: out).attach(trainer, "loss")
+@trainer.on(Events.ITERATION_STARTED)
+def clear():
+    optimizer.zero_grad()  #= missing-zero-grad: pass
+def report(engine, name):
+    evaluator.run(data)
+    print(name, engine.state.output)
+trainer.add_event_handler(Events.EPOCH_COMPLETED, report, "epoch")
+trainer.add_event_handler(Events.COMPLETED, lambda engine: evaluator.run(data))
+trainer.run(data, max_epochs=2)
+""",
+    "process function, a method": """\
+from ignite.engine import Engine, Events
+class Work:
+    def __init__(self, model, optimizer):
+        self.model, self.optimizer = model, optimizer
+        self.trainer = Engine(self.update)
+        self.trainer.add_event_handler(Events.ITERATION_COMPLETED, self.clear)
+    def update(self, engine, batch):
+        loss = self.model(batch).pow(2).mean()
+        loss.backward()  #2 double-backward
+        self.optimizer.step()
+        return loss.item()
+    def clear(self, engine):
+        self.optimizer.zero_grad()  #= missing-zero-grad: pass
+    def fit(self):
+        self.trainer.run(data)
+Work(model, optimizer).fit()
+""",
+    "process function, two networks": """\
+from ignite.engine import Engine
+judge = nn.Linear(1, 1)
+other = torch.optim.SGD(judge.parameters(), lr=0.1)
+def update(engine, batch):
+    made = model(batch)
+    other.zero_grad()  #- foreign-grad
+    judge(made.detach()).mean().backward()
+    other.step()
+    optimizer.zero_grad()  #- missing-zero-grad
+    loss = -judge(made).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    return {"loss": loss.item()}
+Engine(update).run(data, max_epochs=2)
+""",
+    "process function, scaled": """\
+from ignite.engine import Engine
+scaler = torch.amp.GradScaler("cpu", init_scale=8.0)
+def update(engine, batch):
+    model.train()
+    optimizer.zero_grad()  #- missing-zero-grad
+    with torch.autocast("cpu"):
+        loss = model(batch).pow(2).mean()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    return loss.item()
+Engine(update).run(data)
 """,
     "evaluation by a process function": """\
 from ignite.engine import Engine
@@ -708,6 +884,32 @@ def main(args):
             model_engine.step()
     return net
 model = main(None)
+""",
+    "deepspeed, two engines": """\
+import deepspeed
+other = nn.Linear(3, 1)
+first, _, _, _ = deepspeed.initialize(model=model, optimizer=optimizer, config={})
+second, _, _, _ = deepspeed.initialize(model=other, model_parameters=other.parameters(), config={})
+for x in data:
+    loss, other_loss = first(x).pow(2).mean(), second(x).pow(2).mean()
+    first.backward(loss)  #2 double-backward
+    second.backward(other_loss)
+    first.step()  #- missing-step
+    second.step()
+""",
+    "deepspeed, trained and evaluated": """\
+import deepspeed
+engine, *_ = deepspeed.initialize(model=model, model_parameters=model.parameters(), config={})
+for epoch in range(2):
+    engine.train()
+    for x in data:
+        loss = engine(x).pow(2).mean()
+        engine.backward(loss)
+        engine.step()
+    engine.eval()
+    for x in data:
+        with torch.no_grad():  #= eval-without-no-grad: if True:
+            engine(x)
 """,
     "deepspeed, evaluation": """\
 import deepspeed
@@ -849,6 +1051,47 @@ wrapper = OptimWrapper(optimizer=torch.optim.SGD(model.parameters(), lr=0.1))
 for x in data:
     model.train_step(x, wrapper)
 """,
+    "mmengine, mixed precision and evaluation": """\
+from mmengine.optim import AmpOptimWrapper
+wrapper = AmpOptimWrapper(optimizer=optimizer, loss_scale="dynamic")
+for epoch in range(2):
+    model.train()
+    for x in data:
+        with wrapper.optim_context(model):
+            loss = model(x).pow(2).mean()
+        wrapper.update_params(loss)
+    model.eval()
+    for x in data:
+        with torch.no_grad():  #= eval-without-no-grad: if True:
+            model(x)
+""",
+    "mmengine, two wrappers": """\
+from mmengine.model import BaseModel
+from mmengine.optim import OptimWrapper
+class Pair(BaseModel):
+    def __init__(self):
+        super().__init__()
+        self.maker, self.judge = nn.Linear(3, 3), nn.Linear(3, 1)
+    def train_step(self, data, optim_wrapper):
+        maker, judge = optim_wrapper["maker"], optim_wrapper["judge"]
+        with judge.optim_context(self):
+            loss = self.judge(self.maker(data).detach()).pow(2).mean()
+        parsed, log = self.parse_losses({"loss": loss})
+        judge.update_params(parsed)
+        self.judge.requires_grad_(False)  #- foreign-grad
+        with maker.optim_context(self):
+            loss = -self.judge(self.maker(data)).pow(2).mean()
+        maker.update_params(loss)  #2 double-backward
+        self.judge.requires_grad_(True)
+        return log
+model = Pair()
+wrappers = {
+    "maker": OptimWrapper(optimizer=torch.optim.SGD(model.maker.parameters(), lr=0.1)),
+    "judge": OptimWrapper(optimizer=torch.optim.SGD(model.judge.parameters(), lr=0.1)),
+}
+for x in data:
+    model.train_step(x, wrappers)
+""",
     "monai": """\
 from monai.engines import SupervisedEvaluator, SupervisedTrainer
 pairs = [{"image": x, "label": torch.zeros(2, 1)} for x in data]
@@ -956,6 +1199,19 @@ for x in data:
     loss.backward()  #2 double-backward
     optimizer.step()  #- missing-step
 """,
+    "opacus, by its budget": """\
+from opacus import PrivacyEngine
+privacy = PrivacyEngine()
+model, optimizer, data = privacy.make_private_with_epsilon(
+    data_loader=data, module=model, optimizer=optimizer, epochs=2, target_epsilon=3.0, target_delta=1e-5,
+    max_grad_norm=1.0,
+)
+for x in data:
+    loss = model(x).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()  #- missing-zero-grad
+""",
     "catalyst": """\
 from catalyst import dl
 class Own(dl.Runner):
@@ -1017,6 +1273,9 @@ MISSES = {
     ("torch: averaged weights", "missing-zero-grad"): "what is handed the network may clear its gradients",
     ("lightning: automatic, own hooks", "missing-zero-grad"): "that the framework's own clear is taken away",
     ("lightning: manual", "missing-step"): "another hook may step",
+    ("lightning: manual, by an argument", "missing-zero-grad"): "hooks are repeated only where no condition is unknown",
+    ("ignite: process function, stepped by a handler now and then", "missing-zero-grad"): "which batches are meant",
+    ("ignite: process function, a handler of several events", "missing-zero-grad"): "which events are meant",
     ("skorch: training step with own optimizer calls", "missing-zero-grad"): "the optimizer is the library's own",
     ("transformers", "backward-without-graph"): "whether the network is trained is not known",
     ("transformers, prediction step", "eval-without-no-grad"): "one batch of a hook is no loop",

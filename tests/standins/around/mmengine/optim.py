@@ -34,3 +34,8 @@ class OptimWrapper:
     @contextlib.contextmanager
     def optim_context(self, model: Any) -> Iterator[None]:
         yield
+
+
+class AmpOptimWrapper(OptimWrapper):
+    def __init__(self, loss_scale: Any = "dynamic", **how: Any) -> None:
+        super().__init__(**how)

@@ -21,3 +21,22 @@ class PrivacyEngine:
 
         optimizer.register_step_pre_hook(clip)
         return module, optimizer, data_loader
+
+    def make_private_with_epsilon(
+        self,
+        *,
+        module: Any,
+        optimizer: Any,
+        data_loader: Any,
+        epochs: int,
+        target_epsilon: float,
+        target_delta: float,
+        max_grad_norm: float,
+    ) -> tuple[Any, Any, Any]:
+        return self.make_private(
+            module=module,
+            optimizer=optimizer,
+            data_loader=data_loader,
+            noise_multiplier=1.0,
+            max_grad_norm=max_grad_norm,
+        )
