@@ -16,7 +16,7 @@ class DeepSpeedEngine(torch.nn.Module):
         return self.module(*inputs)
 
     def backward(self, loss: torch.Tensor, retain_graph: bool = False) -> torch.Tensor:
-        loss.backward(retain_graph=retain_graph)
+        loss.backward(retain_graph=retain_graph)  # type: ignore[no-untyped-call]
         return loss
 
     def step(self) -> None:

@@ -9,7 +9,7 @@ import torch
 
 class _Engine:
     def backward(self, loss: torch.Tensor, **how: Any) -> None:
-        loss.backward(**how)
+        loss.backward(**how)  # type: ignore[no-untyped-call]
 
 
 class Runner:

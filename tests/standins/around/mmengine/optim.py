@@ -19,7 +19,7 @@ class OptimWrapper:
         self.zero_grad()
 
     def backward(self, loss: torch.Tensor, **how: Any) -> None:
-        loss.backward(**how)
+        loss.backward(**how)  # type: ignore[no-untyped-call]
 
     def zero_grad(self) -> None:
         self.optimizer.zero_grad()
