@@ -717,6 +717,24 @@ class Work:
         self.trainer.run(data)
 Work(model, optimizer).fit()
 """,
+    "process function, handlers attached elsewhere": """\
+from ignite.engine import Engine
+def update(engine, batch):
+    loss = model(batch).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+trainer = Engine(update)
+made = __import__("types").ModuleType("made")
+exec(
+    "from ignite.engine import Events\\n"
+    "def attach(engine, optimizer):\\n"
+    "    engine.add_event_handler(Events.ITERATION_STARTED, lambda engine: optimizer.zero_grad())\\n",
+    made.__dict__,
+)
+made.attach(trainer, optimizer)  #- missing-zero-grad
+trainer.run(data)
+""",
     "process function, two networks": """\
 from ignite.engine import Engine
 judge = nn.Linear(1, 1)
