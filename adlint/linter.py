@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 ROUNDS = 10
 TOP = Position(1, 1)
 UNREADABLE, FAILED, PARTLY = "unreadable-source", "internal-error", "partly-analysed"
-WALKS, EVALUATES, CLEARS, TRAINS = ("backward", "grad", "gradient"), ("eval",), ("clear",), ("train",)
+WALKS, EVALUATES, CLEARS, TRAINS = ("backward", "descend", "grad", "gradient"), ("eval",), ("clear",), ("train",)
 
 
 @dataclass(frozen=True)
@@ -131,14 +131,15 @@ def _concerns(text: str, profile: Profile) -> bool:
 @lru_cache(maxsize=64)
 def _hints(profile: Profile) -> tuple[list[str], list[str]]:
     """Return words and roots, of each of which every relevant text has one; both are cheap to look for."""
-    names = profile.names(*WALKS, *EVALUATES, *CLEARS, *TRAINS), profile.roots
+    names = profile.names(*WALKS, *EVALUATES, *CLEARS, *TRAINS) | profile.backpropagated, profile.roots
     words, roots = ([w for w in some if not any(part != w and part in w for part in some)] for some in names)
     return words, roots
 
 
 @lru_cache(maxsize=64)
 def _uses(profile: Profile) -> re.Pattern[str]:
-    """Match a name that backpropagates, or a method that clears, or may end in evaluation mode, as `train(False)` does.
+    """Match a name that backpropagates, a method whose result is backpropagated, or a method that clears, or may end in
+    evaluation mode, as `train(False)` does.
 
     Every alternative begins with a plain character, so that the rest of the text is skipped fast.
     """
@@ -148,6 +149,7 @@ def _uses(profile: Profile) -> re.Pattern[str]:
     ways = [rf"{name}\b(?<!\w{name})" for name in walks]
     ways += [rf"\.\s*{name}\b" for name in marks]
     ways += [rf"\.\s*{name}\b(?!\s*\(\s*\))" for name in trains]
+    ways += [rf"def {re.escape(name)}\b" for name in sorted(profile.backpropagated)]
     return re.compile("|".join(ways) or "(?!)")
 
 

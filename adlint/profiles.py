@@ -80,6 +80,7 @@ ROLES: Mapping[str, str] = MappingProxyType(
         "callback-base": "base of callbacks that a trainer calls",
         # objects of training libraries
         "accelerator": "makes an object of kind accelerator",
+        "prepared": "returns what it is given by position, several as a tuple",
         "fabric": "makes an object of kind fabric",
         "engine": "makes an event loop around a process function that it calls per batch",
         "deepspeed": "returns a tuple whose first element is an object of kind deepspeed",
@@ -119,11 +120,13 @@ METHOD_ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
         | {"call", "clear", "eval", "inference", "modules", "named_parameters", "parameter", "parameters"}
         | {"requires_grad_", "self", "submodule", "train"},
         "optimizer": _STATE
-        | {"add_param_group", "apply", "built", "clear", "minimize", "self", "setup", "step", "update"},
+        | {"add_param_group", "apply", "autocast", "backward", "built", "clear", "descend", "minimize", "self"}
+        | {"setup", "step", "update"},
         "scaler": _STATE | {"minimize", "scale", "step", "unscale", "update"},
         "scheduler": _STATE | {"step"},
         "accelerator": _STATE | {"accumulate", "autocast", "backward", "clip", "gather", "prepare", "unwrap"},
         "fabric": _STATE | {"autocast", "backward", "clip", "gather", "module", "no_backward_sync", "setup"},
+        "engine": frozenset({"attach", "on", "plain", "run"}),
         "deepspeed": _STATE | {"backward", "call", "clear", "eval", "module", "parameters", "step-and-clear", "train"},
         "distribution": frozenset({"detach", "operation", "plain", "untracked"}),
         "manager": frozenset({"backward", "plain", "self"}),
@@ -154,9 +157,11 @@ class Base:
     """A library class that users subclass, and what its framework does around the subclass's methods.
 
     Hook names may hold `*`. `calls` lists, in order, what the framework does by itself (backward, step, clear) unless
-    the class attribute `manual_attribute` is set to False; `returns_loss` are the hooks whose result it backpropagates.
+    the class attribute `manual_attribute` is set to False; `returns_loss` are the hooks whose result it backpropagates,
+    unless the class has methods of its own for what the framework does in `backpropagates_in`.
     `repeats` are the hooks that it runs for every batch, one after the other; `configures` is the one that makes the
-    optimizers. `methods` gives the roles that methods of `self` have for the tape.
+    optimizers. `methods` gives the roles that methods of `self` have for the tape, `attributes` the kinds of objects
+    that it holds.
     """
 
     names: tuple[str, ...]
@@ -167,8 +172,10 @@ class Base:
     calls: tuple[str, ...] = ()
     manual_attribute: str = ""
     repeats: tuple[str, ...] = ()
+    backpropagates_in: tuple[str, ...] = ()
     configures: str = ""
     methods: Mapping[str, str] = field(default_factory=dict)
+    attributes: Mapping[str, str] = field(default_factory=dict)
 
     def runs_without_recording(self, method: str) -> bool:
         """Whether the framework calls `method` with recording off."""
@@ -257,6 +264,11 @@ class Profile:
         named += [pair for base in self.bases for pair in base.methods.items()]
         last = {name.rpartition(".")[2] for name, role in named if role in roles}
         return frozenset("" if {*name} & {*"*["} else name for name in last)
+
+    @property
+    def backpropagated(self) -> frozenset[str]:
+        """The methods of the users' classes whose result a framework backpropagates."""
+        return frozenset(name for base in self.bases if "backward" in base.calls for name in base.returns_loss)
 
     def judges(self, rule: str) -> bool:
         """Whether what the rule of that name reports can go wrong in this framework."""
@@ -547,6 +559,9 @@ def _bases(table: Table) -> Iterator[Base]:
             raise CatalogError(item.file, item.path + "calls", f"knows only {', '.join(sorted(CALLS))}")
         if not BASE_METHOD_ROLES.issuperset(methods.values()):
             raise CatalogError(item.file, item.path + "methods", f"knows only {', '.join(sorted(BASE_METHOD_ROLES))}")
+        attributes = item.texts("attributes")
+        if not METHOD_ROLES.keys() >= set(attributes.values()):
+            raise CatalogError(item.file, item.path + "attributes", f"knows only {', '.join(sorted(METHOD_ROLES))}")
         yield Base(
             names=item.strings("names"),
             role=role,
@@ -556,8 +571,10 @@ def _bases(table: Table) -> Iterator[Base]:
             calls=calls,
             manual_attribute=item.text("manual_attribute", default=""),
             repeats=item.strings("repeats"),
+            backpropagates_in=item.strings("backpropagates_in"),
             configures=item.text("configures", default=""),
             methods=MappingProxyType(methods),
+            attributes=MappingProxyType(attributes),
         )
         item.finish()
 

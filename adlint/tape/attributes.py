@@ -127,6 +127,11 @@ def _of_object(m: Machine, state: State, value: Ref, name: str, site: p.Node) ->
             getter = find(state, thing.cls, "__getattr__")
             if isinstance(getter, Closure) and not name.startswith("__"):
                 return calls.call(m, state, Bound(value, getter), calls.Arguments((Const(name),)), site)
+            base = library_base(m, state, thing.cls)
+            if base is not None and name in base.attributes:
+                made = m.allocate(state, Instance(name, base.attributes[name]))
+                state.store[value.id] = replace(thing, attributes={**thing.attributes, name: made})
+                return made
             if isinstance(thing, Instance) and not _library_bases(state, thing.cls):
                 return Unknown(("attr", value, name))
         if isinstance(thing, Optimizer) and m.profile.method("optimizer", name) == "self":
@@ -136,7 +141,10 @@ def _of_object(m: Machine, state: State, value: Ref, name: str, site: p.Node) ->
                 own = frozenset() if thing.leaf is None else frozenset({thing.leaf})
                 return m.allocate(state, Table(((m.unknown("name"), Leaves(own, single=True)),)))
             known = library_base(m, state, thing.cls)
-            if m.profile.method("module", name) or (known is not None and name in known.methods):
+            kind = m.profile.role(thing.cls) if isinstance(thing.cls, str) else ""
+            if m.profile.method("module", name) or (kind == "deepspeed" and m.profile.method(kind, name)):
+                return Method(value, name)
+            if known is not None and name in known.methods:
                 return Method(value, name)
             if thing.leaf is not None and name in ("weight", "bias", "in_proj_weight", "weight_ih", "weight_hh"):
                 return Leaves(frozenset({thing.leaf}), single=True, part=True)

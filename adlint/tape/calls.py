@@ -405,7 +405,7 @@ def decorate(m: Machine, state: State, decorator: p.Expression, value: Value) ->
             return value
     if isinstance(found, Scope) and isinstance(value, Closure):
         return _under_scope(m, state, found, value, decorator)
-    if isinstance(found, (Closure, Bound)):
+    if isinstance(found, (Closure, Bound, Partial)):
         result = call(m, state, found, Arguments((value,)), decorator)
         return result if isinstance(result, (Closure, Bound, Partial, Ref)) else value
     if isinstance(found, Method) and found.name in ("setter", "getter", "deleter"):

@@ -319,6 +319,26 @@ def _parallel(m: Machine, state: State, name: str, given: calls.Arguments, site:
     return value
 
 
+def _deepspeed(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
+    """Return an engine around a network, its optimizer and two more; the engine backpropagates and steps."""
+    network, optimizer = given.get(1, "model"), given.get(2, "optimizer")
+    inner = None if network is None else state.object(network)
+    if network is None or not isinstance(inner, Module):
+        return unseen.unknown_call(m, state, Library(name), given, site)
+    if optimizer is None or not isinstance(state.object(optimizer), Optimizer):
+        mine = library.module_leaves(m, state, network)
+        own(m, mine)
+        optimizer = m.allocate(state, Optimizer(name, mine))
+        m.ledger.built.update(dict.fromkeys(mine, (optimizer, site)))
+    parts: dict[str, Value] = {"module": network, "optimizer": optimizer}
+    engine = m.allocate(state, Module(name, None, parts, (network,), inner.training))
+    return Tuple((engine, optimizer, m.unknown(), m.unknown()))
+
+
+def _prepared(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
+    return given.positional[0] if len(given.positional) == 1 else Tuple(given.positional)
+
+
 def _copy(m: Machine, state: State, name: str, given: calls.Arguments, site: p.Node) -> Value:
     if not given.positional:
         return m.unknown()
@@ -485,6 +505,9 @@ _FUNCTIONS: dict[str, Callable[[Machine, State, str, calls.Arguments, p.Node], V
     "scheduler": _made("scheduler"),
     "distribution": _made("distribution"),
     "accelerator": _made("accelerator"),
+    "prepared": _prepared,
+    "engine": _made("engine"),
+    "deepspeed": _deepspeed,
     "fabric": _made("fabric"),
     "manager": _made("manager"),
     "runtime": _made("runtime"),

@@ -384,6 +384,9 @@ def havoc(m: Machine, state: State, values: Iterable[Value]) -> None:
         if isinstance(thing, (Optimizer, Module)) or isinstance(value, Leaves):
             retention.touched(m, state)
         _hand_over(m, state, value)
+        if isinstance(thing, Instance) and thing.role == "engine" and isinstance(value, Ref):
+            key = ("handlers", value.id)  # it may be given handlers that nobody sees
+            state.store[key] = (*state.store.get(key, ()), ("", value, ()))
         if isinstance(thing, Optimizer):
             _forget(state, thing.leaves if thing.leaves is not None else updates.unclaimed(m, state))
         elif isinstance(thing, Module):

@@ -293,6 +293,15 @@ def _module_method(m: Machine, state: State, receiver: Value, name: str, given: 
     thing = state.object(receiver)
     assert isinstance(thing, Module)
     assert isinstance(receiver, Ref)
+    if isinstance(thing.cls, str) and m.profile.role(thing.cls) == "deepspeed":
+        job, first = m.profile.method("deepspeed", name), given.get(0, "loss")
+        if job == "backward" and first is not None:
+            framework.walk(m, state, "backward", "manual_backward", first, given, site)
+            return NONE
+        if job == "step-and-clear":
+            _step(m, state, thing.attributes["optimizer"], calls.Arguments(), site)
+            updates.clear(m, state, library.module_leaves(m, state, receiver), site, receiver)
+            return NONE
     if role == "call":
         return unseen.forward(m, state, receiver, given, site)
     if role in ("eval", "train"):
@@ -374,6 +383,15 @@ def _optimizer_method(
         return _step(m, state, receiver, given, site)
     if role == "minimize":
         return _step(m, state, receiver, calls.Arguments(), site)
+    if role in ("backward", "descend") and first is not None:
+        scaled = library.operation(m, state, "*", [first], site)
+        framework.walk(m, state, "backward", "manual_backward", scaled, given, site)
+        if role == "descend":
+            _step(m, state, receiver, calls.Arguments(), site)
+            updates.clear(m, state, thing.leaves, site, receiver)
+        return NONE
+    if role == "autocast":
+        return Scope("neutral", site)
     if role == "apply":
         _step(m, state, receiver, calls.Arguments(), site)
         return given.get(1, "module") or m.unknown()
@@ -467,6 +485,8 @@ def _instance_method(
             return m.unknown()
         behind = tuple(n for v in thing.attributes.values() for n in library.nodes_in(m, state, v))
         return library.cut(m, state, site, str(job), behind)
+    if role == "engine" and isinstance(receiver, Ref):
+        return hooks.engine(m, state, receiver, thing, name, given, site)
     if role in ("accelerator", "fabric"):
         return _assistant(m, state, receiver, role, name, given, site)
     if role in ("scheduler", "metric"):
@@ -490,6 +510,10 @@ def _instance_method(
     return _unfollowed(m, state, receiver, name, given, site)
 
 
+HANDED_BACK = ("module", "optimizer", "criterion", "data_loader")
+"""What is given by keyword to a method that hands it back, in this order."""
+
+
 def _assistant(
     m: Machine, state: State, receiver: Value, role: str, name: str, given: calls.Arguments, site: p.Node
 ) -> Value:
@@ -500,8 +524,10 @@ def _assistant(
         scaled = library.operation(m, state, "*", [first], site)
         framework.walk(m, state, "backward", role + ".backward", scaled, given, site)
         return NONE
-    if job in ("prepare", "setup", "unwrap", "module", "gather") and first is not None:
-        return first if len(given.positional) == 1 else Tuple(given.positional)
+    words = dict(given.keywords)
+    parts = (*given.positional, *(words[key] for key in HANDED_BACK if key in words))
+    if job in ("prepare", "setup", "unwrap", "module", "gather") and parts:
+        return parts[0] if len(parts) == 1 else Tuple(parts)
     if job == "clip":
         clips.clip(m, state, first, given.get(1, "max_norm"), site)
     if job in ("accumulate", "no_backward_sync"):

@@ -179,6 +179,9 @@ def _call(
     for outcome in outcomes:
         retention.outlives(m, outcome.state, start, receiver)
         if outcome.value is not None:
+            if isinstance(receiver, Ref):
+                outcome = hooks.returned(m, outcome, receiver, function)
+            assert outcome.value is not None
             for one in leaves.absent(outcome.state, outcome.value):
                 leaves.used(m, outcome.state, one, fails=False)
             library.escape(m, outcome.state, [outcome.value])

@@ -287,6 +287,11 @@ def _named_method(m: Machine, state: State, base: Key, name: str, given: calls.A
     if name == "manual_backward" and given.positional:
         framework.walk(m, state, "backward", "manual_backward", given.positional[0], given, site)
         return NONE
+    if m.profile.method("optimizer", name) == "descend" and len(tensors) == 1:
+        framework.walk(m, state, "backward", "manual_backward", tensors[0], given, site)
+        m.ledger.blind = True
+        updates.clear(m, state, updates.unclaimed(m, state) | {library.leaf_of(m, base)}, site, receiver)
+        return NONE
     if m.profile.method("optimizer", name) == "clear":
         m.clears_seen.add(base)
         updates.clear(m, state, updates.unclaimed(m, state) | {library.leaf_of(m, base)}, site, receiver)

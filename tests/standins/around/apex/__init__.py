@@ -1,0 +1,1 @@
+"""A stand-in for Apex: a loss scaled for its backward, the gradients unscaled when the block ends."""

@@ -1,0 +1,1 @@
+"""A stand-in for mmengine: a wrapper of an optimizer whose update_params backpropagates, steps and clears."""
