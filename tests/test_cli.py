@@ -274,7 +274,7 @@ def test_a_failure_is_not_hidden_by_a_diff(
 ) -> None:
     """Exits with 2 and names the file and the failure, though there is nothing to show."""
 
-    def fail(source: Source, profile: object, resolver: object) -> list[object]:
+    def fail(source: Source, *_: object) -> list[object]:
         if source.filename != "good.py":
             raise AssertionError("the tape is torn")
         return []

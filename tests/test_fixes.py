@@ -86,7 +86,7 @@ def fixed(
     safety: Applicability = Applicability.SAFE,
     unsafe: bool = False,
 ) -> tuple[str, int, int]:
-    monkeypatch.setattr(linter, "_analyse", lambda source, profile, resolver: findings(source, mend, safety))
+    monkeypatch.setattr(linter, "_analyse", lambda source, *_: findings(source, mend, safety))
     result = linter.fix(Source("x.py", "import torch  # backward\n" + text), Settings(), unsafe)
     return result.text.partition("\n")[2], len(result.applied), len(result.remaining)
 
@@ -123,7 +123,7 @@ def test_a_fix_that_brings_findings_is_withdrawn(monkeypatch: pytest.MonkeyPatch
 def test_a_fix_that_mends_another_finding_is_withdrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Looks at the finding that was to be mended, not at the number of findings."""
 
-    def analyse(source: Source, profile: object, resolver: object) -> list[Diagnostic]:
+    def analyse(source: Source, *_: object) -> list[Diagnostic]:
         found = findings(source, {"one": "1", "two": "2"}, Applicability.SAFE)
         return [replace(item, fix=found[-1].fix if number == 0 else None) for number, item in enumerate(found)]
 
@@ -142,7 +142,7 @@ def test_one_fix_that_fails_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> N
 def test_rounds_come_to_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stops after so many rounds, with what is mended until then."""
 
-    def analyse(source: Source, profile: object, resolver: object) -> list[Diagnostic]:
+    def analyse(source: Source, *_: object) -> list[Diagnostic]:
         top = source.span(0, 0)
         return [
             replace(item, fix=Fix("mend it", Applicability.SAFE, (*item.fix.edits, Edit(top, f"# {item.message}\n"))))

@@ -30,7 +30,7 @@ def findings(source: Source) -> list[Diagnostic]:
 
 @pytest.fixture(autouse=True)
 def _made_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linter, "_analyse", lambda source, profile, resolver: findings(source))
+    monkeypatch.setattr(linter, "_analyse", lambda source, *_: findings(source))
 
 
 def lint(text: str, **settings: object) -> list[tuple[int, str]]:
