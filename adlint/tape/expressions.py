@@ -172,6 +172,8 @@ def operate(m: Machine, state: State, op: str, operands: list[Value], site: p.No
     for operand in operands:
         if isinstance(operand, Absent):
             leaves.used(m, state, operand, fails=True)
+    if op == "+" and any(_is_list(state, v) for v in operands) and any(library.is_open(m, state, v) for v in operands):
+        return m.unknown()  # a tensor is not added to a list: what nobody can see gives another list
     if any(library.is_tensorial(m, state, v) or library.is_tracked(state, v) for v in operands):
         if len(operands) == 2 and op in ("&", "|", "^"):
             return library.cut(m, state, site, "untracked", _nodes(m, state, operands))
@@ -198,6 +200,10 @@ def operate(m: Machine, state: State, op: str, operands: list[Value], site: p.No
     if all(isinstance(v, (Const, Unknown, Linear)) for v in operands):
         return Unknown(("op", op, *(key_of(v) for v in operands)))
     return m.unknown()
+
+
+def _is_list(state: State, value: Value) -> bool:
+    return isinstance(value, Tuple) or isinstance(state.object(value), Sequence)
 
 
 def _nodes(m: Machine, state: State, operands: list[Value]) -> tuple[int, ...]:
