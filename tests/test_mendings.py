@@ -2977,6 +2977,16 @@ LIGHTER = {
 >with torch.no_grad():
 >    print(net(x).sum().item())
 """,
+    "eval, given network": """
++@torch.no_grad()
+ def evaluate(net):
+     net.eval()
+     total = 0
+     for x, y in data:
+         total += net(x).sum().item()  #: eval-without-no-grad
+     return total
+ eval("evaluate(model)")
+""",
 }
 """Programs that train what they should and keep a graph for nobody: once mended, they save or hold less."""
 
@@ -3326,6 +3336,18 @@ RIGHT = {
      optimizer.zero_grad()
      loss_fn(other(x), y).backward()
      optimizer.step()
+""",
+    "eval, given decorator": """
+ def evaluate(quiet, net):
+     net.eval()
+     @quiet
+     def total():
+         found = 0
+         for x, y in data:
+             found += net(x).sum().item()
+         return found
+     return total()
+ eval("evaluate(torch.no_grad(), model)")
 """,
 }
 """Programs with nothing wrong."""
