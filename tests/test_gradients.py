@@ -362,6 +362,18 @@ PROGRAMS = {
         "    total = total + (w * i).sum()\n"
         "    print(torch.autograd.grad(total, v, allow_unused=False, retain_graph=True))"
     ),
+    "result of a result, unrecorded": "u = w * 2\nwith torch.no_grad():\n    v = u * 3\nprint(v.grad.sum())",
+    "detached data": "v = (x * 2).detach()\nprint(v.grad.sum())",
+    "twice the weights of a given network": (
+        "def go(model):\n"
+        "    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+        "    model(x).sum().backward()\n"
+        "    optimizer.step()\n"
+        "    for one in model.parameters():\n"
+        "        v = one * 2\n"
+        "        print(v.grad.sum())\n"
+        "eval('go(net)')"
+    ),
 }
 
 UNKNOWN = "what a caller gives that nobody can see may require grad or not"
@@ -380,6 +392,9 @@ MISSES = {
     "weight of a handed network": UNKNOWN,
     "grad of own weight": UNKNOWN,
     "grad of unknown leaf": UNKNOWN,
+    "result of a result, unrecorded": "of what is made without recording, only what is made of leaves is looked at",
+    "detached data": "of what is detached, only what required grad is looked at",
+    "twice the weights of a given network": UNKNOWN,
 }
 """Programs that adlint does not follow, and why: it stays silent."""
 

@@ -1308,6 +1308,17 @@ RAISES = {
      return w
  eval("train()")
 """,
+    "updates, printed between": """
+ w = torch.zeros(3, requires_grad=True)
+ (x @ w).pow(2).sum().backward()
+-w.sub_(0.1 * w.grad)  #: inplace-on-leaf
++with torch.no_grad():
++    w.sub_(0.1 * w.grad)
+ print("updated")
+-w.mul_(0.9)  #: inplace-on-leaf
++with torch.no_grad():
++    w.mul_(0.9)
+""",
 }
 """Programs that stop with an error on the line that is reported, and go on to the end once they are mended."""
 
@@ -2424,6 +2435,22 @@ TRAINS = {
      turn(x, y)
      optimizer.step()
 """,
+    "no step, loss of a function": """
+ for x, y in data:
+     optimizer.zero_grad()
+     F.mse_loss(model(x), y).backward()  #: missing-step
++    optimizer.step()
+""",
+    "step, backward in a function": """
+ def back(loss):
+     loss.backward()
+ for x, y in data:
+     optimizer.zero_grad()
+     loss = loss_fn(model(x), y)
+<    optimizer.step()  #: misplaced-step
+     back(loss)
+>    optimizer.step()
+""",
 }
 """Programs that run, and train something else than they say: once mended, parameters or modes end otherwise."""
 
@@ -2950,6 +2977,16 @@ LIGHTER = {
 >with torch.no_grad():
 >    print(net(x).sum().item())
 """,
+    "eval, given network": """
++@torch.no_grad()
+ def evaluate(net):
+     net.eval()
+     total = 0
+     for x, y in data:
+         total += net(x).sum().item()  #: eval-without-no-grad
+     return total
+ eval("evaluate(model)")
+""",
 }
 """Programs that train what they should and keep a graph for nobody: once mended, they save or hold less."""
 
@@ -3222,6 +3259,95 @@ RIGHT = {
      loss = head(features).mean()
  except RuntimeError:
      pass
+""",
+    "window, two losses between": """
+ for i, (x, y) in enumerate(data):
+     loss_fn(model(x), y).backward()
+     if (i + 1) % 2 == 0:
+         optimizer.step()
+         optimizer.zero_grad()
+     else:
+         model(x).pow(2).mean().backward()
+""",
+    "either, first turn": """
+ for i, (x, y) in enumerate(data):
+     optimizer.zero_grad()
+     loss = loss_fn(model(x), y)
+     if i == 0:
+         loss.backward()
+     if i > 0:
+         loss.backward()
+     optimizer.step()
+""",
+    "either, turn as a truth": """
+ for i, (x, y) in enumerate(data):
+     optimizer.zero_grad()
+     loss = loss_fn(model(x), y)
+     if i:
+         loss.backward()
+     if i == 0:
+         loss.backward()
+     optimizer.step()
+""",
+    "either, named not": """
+ for i, (x, y) in enumerate(data):
+     optimizer.zero_grad()
+     loss = loss_fn(model(x), y)
+     first = not i > 0
+     if first:
+         loss.backward()
+     if i > 0:
+         loss.backward()
+     optimizer.step()
+""",
+    "either, start of a word": """
+ phase = "train"
+ loss = loss_fn(model(x), y)
+ if phase.startswith("train"):
+     loss.backward()
+ if not phase.startswith("train"):
+     loss.backward()
+ optimizer.step()
+""",
+    "either, any": """
+ def train(flags):
+     loss = loss_fn(model(x), y)
+     if any(flags):
+         loss.backward()
+     if not any(flags):
+         loss.backward()
+     optimizer.step()
+ eval("train([True, False])")
+""",
+    "asked whether it records": """
+ with torch.no_grad():
+     loss = loss_fn(model(x), y)
+     if torch.is_grad_enabled():
+         loss.backward()
+         optimizer.step()
+""",
+    "updated by a hook": """
+ other = nn.Linear(3, 1)
+ def update(module, taken, given):
+     with torch.no_grad():
+         module.bias -= 0.1 * given[0].sum(0)
+ other.register_full_backward_hook(update)
+ for x, y in data:
+     optimizer.zero_grad()
+     loss_fn(other(x), y).backward()
+     optimizer.step()
+""",
+    "eval, given decorator": """
+ def evaluate(quiet, net):
+     net.eval()
+     @quiet
+     def total():
+         found = 0
+         for x, y in data:
+             found += net(x).sum().item()
+         return found
+     return total()
+ eval("evaluate(torch.no_grad(), model)")
 """,
 }
 """Programs with nothing wrong."""
