@@ -1190,6 +1190,21 @@ RAISES = {
      g_loss.backward()  #: raises
      go.step()
 """,
+    "adversary, keywords": """
+ gen, dis = nn.Linear(3, 3), nn.Bilinear(3, 3, 1)
+ go, do = torch.optim.SGD(gen.parameters(), lr=0.1), torch.optim.SGD(dis.parameters(), lr=0.1)
+ for x, y in data:
+     fake = gen(x)
+     do.zero_grad()
+-    d_loss = dis(input1=x, input2=fake).mean() - dis(x, x).mean()
++    d_loss = dis(input1=x, input2=fake.detach()).mean() - dis(x, x).mean()
+     d_loss.backward()  #: undetached-adversary
+     do.step()
+     go.zero_grad()
+     g_loss = -dis(x, fake).mean()
+     g_loss.backward()  #: raises
+     go.step()
+""",
     "adversary, method": """
  class Gan:
      def __init__(self):
@@ -2394,6 +2409,28 @@ TRAINS = {
          for x, y in data:
              net(x)
 """,
+    "evaluated once, on a sample": """
+ net = nn.Sequential(nn.Dropout(0.5), nn.Linear(3, 1))
+ opt = torch.optim.SGD(net.parameters(), lr=0.1)
+ for x, y in data:
+     opt.zero_grad()
+     loss_fn(net(x), y).backward()
+     opt.step()
++net.eval()
+ with torch.no_grad():
+     for x, y in random.sample(data, 4):
+         print(net(x).sum().item())  #: missing-eval-mode
+""",
+    "dropped, target": """
+ def update():
+<    torch.no_grad()  #: inert-no-grad
+<    target = torch.tanh(model(x))
+>    with torch.no_grad():
+>        target = torch.tanh(model(x))
+     loss_fn(model(x), target).backward()
+     optimizer.step()
+ update()
+""",
     "thawed, two parts, frozen by calls": """
  class Net(nn.Module):
      def __init__(self):
@@ -3184,6 +3221,37 @@ SAME = {
 """Programs with something that has no effect: once mended, they train the same."""
 
 RIGHT = {
+    "another part in evaluation": """
+ class Net(nn.Module):
+     def __init__(self):
+         super().__init__()
+         self.body, self.head = nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5)), nn.Linear(3, 1)
+     def forward(self, x):
+         return self.head(self.body(x))
+ net, other = Net(), nn.Dropout(0.5)
+ net.body.requires_grad_(False)
+ other.eval()
+ opt = torch.optim.SGD(net.head.parameters(), lr=0.1)
+ net.train()
+ for x, y in data:
+     opt.zero_grad()
+     loss_fn(net(x), y).backward()
+     opt.step()
+""",
+    "mode of what is wrapped": """
+ net = random.choice([nn.DataParallel(nn.Sequential(nn.Dropout(0.5), nn.Linear(3, 1)))])
+ opt = torch.optim.SGD(net.parameters(), lr=0.1)
+ for epoch in range(2):
+     net.module.train()
+     for x, y in data:
+         opt.zero_grad()
+         loss_fn(net(x), y).backward()
+         opt.step()
+     net.eval()
+     with torch.no_grad():
+         for x, y in data:
+             print(net(x).sum().item())
+""",
     "caught": """
  try:
      loss_fn(model(x).detach(), y).backward()
@@ -3353,6 +3421,29 @@ RIGHT = {
 """Programs with nothing wrong."""
 
 MISSES = {
+    "thawed, by a flag": (
+        "a flag that a branch decides is not taken for a switch that is meant to last",
+        """
+ class Net(nn.Module):
+     def __init__(self):
+         super().__init__()
+         self.body, self.head = nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5)), nn.Linear(3, 1)
+     def forward(self, x):
+         return self.head(self.body(x))
+ net = Net()
+ net.body.requires_grad_(False)
+ tuning = random.random() > 2
+ if not tuning:
+     net.body.train(tuning)
+ opt = torch.optim.SGD(net.head.parameters(), lr=0.1)
+ net.train()
+>net.body.eval()
+ for x, y in data:
+     opt.zero_grad()
+     loss_fn(net(x), y).backward()
+     opt.step()
+""",
+    ),
     "class, no forward": (
         "what a class inherits is not looked through",
         """

@@ -132,6 +132,20 @@ NETWORKS = {
         "        return self\n"
         "net = Net()"
     ),
+    "frozen part, dropout behind it": (
+        "class Net(nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.body, self.drop, self.head = nn.Linear(3, 3), nn.Dropout(0.5), nn.Linear(3, 1)\n"
+        "        self.norm = nn.BatchNorm1d(3)\n"
+        "    def forward(self, x):\n"
+        "        return self.head(self.drop(self.norm(self.body(x))))\n"
+        "    def train(self, mode=True):\n"
+        "        super().train(mode)\n"
+        "        self.norm.eval()\n"
+        "        return self\n"
+        "net = Net()"
+    ),
     "part with its own train": (
         "class Frozen(nn.Module):\n"
         "    def __init__(self):\n"

@@ -1570,6 +1570,17 @@ WAYS = {
     "next of shuffled": "again = next(iter(sorted([(2, loss), (1, other)], key=lambda pair: pair[0])))[1]",
     "repeated by an unknown": "n = len(str(model)) - len(str(model)) + 1\nagain = ([loss] * n)[0]",
     "tuple repeated by an unknown": "n = len(str(model)) - len(str(model)) + 1\nagain = ((loss, other) * n)[1]",
+    "repeated, shuffled": ("many = sorted([(2, loss), (1, other)], key=lambda pair: pair[0]) * 2\nagain = many[2][1]"),
+    "last of more than are held": "many = [other for _ in range(9)]\nmany.append(loss)\nagain = many[9]",
+    "sums of what cannot be seen": (
+        "h = eval('lambda v: v + 1')(torch.ones(2, requires_grad=True))\nloss, again = h.sum(), h.mean()"
+    ),
+    "method, base of what cannot be seen": (
+        "class Net(eval('lambda one: type(one)')(model)):\n"
+        "    def give(self):\n"
+        "        return loss\n"
+        "again = Net().give()"
+    ),
     "tuple repeated": "again = ((loss, other) * 2)[2]",
     "next of nothing": "again = next(iter([]), loss)",
     # contexts, networks and tensors

@@ -186,8 +186,6 @@ def unscaled_accumulation(context: Context, rule: Rule) -> list[Diagnostic]:
         divisor = windows.length(context, step)
         if backward.site in seen or divisor is None or windows.sized(context, divisor):
             continue
-        if isinstance(divisor, p.Constant) and divisor.value in (0, 1):
-            continue
         seen.add(backward.site)
         length = context.text(divisor)
         message = rule.message.format(length=length, line=context.line(step.site))

@@ -234,14 +234,14 @@ def lineage(state: State, cls: Value) -> Iterator[Class]:
             yield thing
 
 
-def _order(state: State, cls: Value, seen: frozenset[int] = frozenset()) -> list[Ref]:
+def _order(state: State, cls: Value) -> list[Ref]:
     """Return a class and its bases in the program: each before its own bases, and these in their order."""
     thing = state.object(cls)
-    if not isinstance(thing, Class) or not isinstance(cls, Ref) or cls.id in seen:
+    if not isinstance(thing, Class) or not isinstance(cls, Ref):
         return []
     if len(thing.bases) == 1:
-        return [cls, *_order(state, thing.bases[0], seen | {cls.id})]
-    rows = [_order(state, base, seen | {cls.id}) for base in thing.bases]
+        return [cls, *_order(state, thing.bases[0])]
+    rows = [_order(state, base) for base in thing.bases]
     rows.append([base for base in thing.bases if isinstance(base, Ref)])
     result = [cls]
     while rows := [row for row in rows if row]:

@@ -177,9 +177,6 @@ def operate(m: Machine, state: State, op: str, operands: list[Value], site: p.No
     if any(library.is_tensorial(m, state, v) or library.is_tracked(state, v) for v in operands):
         if len(operands) == 2 and op in ("&", "|", "^"):
             return library.cut(m, state, site, "untracked", _nodes(m, state, operands))
-        if op == "+" and any(isinstance(v, Const) and v.value == 0 for v in operands):
-            held = next(v for v in operands if library.is_tensorial(m, state, v))
-            return library.operation(m, state, "+", [held], site)
         return library.operation(m, state, "neg" if len(operands) == 1 and op == "-" else op, operands, site)
     if all(isinstance(v, Const) for v in operands):
         try:
