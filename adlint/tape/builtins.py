@@ -257,6 +257,11 @@ def _is_layer(m: Machine, state: State, thing: Module, name: str) -> Value:
     return FALSE
 
 
+def _trains(m: Machine, state: State, value: Unknown) -> bool:
+    """Tell whether an unknown is a network: an optimizer owns it, or it was told to train or to evaluate."""
+    return value.key in m.evidence or ("mode", value.key) in state.store
+
+
 def _isinstance(m: Machine, state: State, value: Value, cls: Value) -> Value:
     name = getattr(cls, "name", "")
     thing = state.object(value)
@@ -266,6 +271,8 @@ def _isinstance(m: Machine, state: State, value: Value, cls: Value) -> Value:
             return TRUE
         if all(f == FALSE for f in found):
             return FALSE
+    elif isinstance(value, Unknown) and m.profile.role(name) == "module-base" and _trains(m, state, value):
+        return TRUE
     elif isinstance(value, Unknown) or (isinstance(thing, Tensor) and library.is_open(m, state, value)):
         return Unknown(("isinstance", key_of(value), key_of(cls)))
     elif name in _TENSORS:
