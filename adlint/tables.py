@@ -146,7 +146,9 @@ def overlaid(base: dict[str, Any], own: dict[str, Any], file: str, path: str = "
     result = dict(base)
     moved = {name for value in own.values() if isinstance(value, list) for name in value if isinstance(name, str)}
     if all(isinstance(value, list) for value in base.values()):
-        result = {key: [one for one in value if not _is_among(one, moved)] for key, value in base.items()}
+        result = {
+            key: [one for one in value if not (isinstance(one, str) and one in moved)] for key, value in base.items()
+        }
     for key, value in own.items():
         before = result.get(key)
         if before is not None and type(before) is not type(value):
@@ -158,10 +160,6 @@ def overlaid(base: dict[str, Any], own: dict[str, Any], file: str, path: str = "
         else:
             result[key] = value
     return result
-
-
-def _is_among(value: object, names: set[str]) -> bool:
-    return isinstance(value, str) and value in names
 
 
 def tables_in(folder: Traversable) -> list[Traversable]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from dataclasses import replace
 
-from adlint.catalog import Catalog
+from adlint.catalog import Catalog, Rule
 from adlint.checks import graph, port, scope, slots
 from adlint.checks.context import Context
 from adlint.diagnostics import Diagnostic
@@ -63,15 +63,20 @@ def check_port(
 def _report(context: Context, catalog: Catalog) -> list[Diagnostic]:
     found: list[Diagnostic] = []
     for rule in catalog.rules.values():
-        if rule.family not in FAMILIES or (rule.family == "port") is (context.target is None):
-            continue
-        if context.target is not None or context.profile.judges(rule.name):
+        if _is_asked(context, rule):
             found += getattr(FAMILIES[rule.family], rule.name.replace("-", "_"))(context, rule)
     return found
 
 
 def _is_in(event: Event, nodes: Set[Node]) -> bool:
     return event.site in nodes and (event.subject is None or event.subject in nodes)
+
+def _is_asked(context: Context, rule: Rule) -> bool:
+    """Tell whether a rule is about what is checked: a port to another framework, or a program in its own one."""
+    if context.target is not None:
+        return rule.family == "port"
+    return rule.family in FAMILIES and rule.family != "port" and context.profile.judges(rule.name)
+
 
 
 def _events(fact: Fact) -> list[Event]:

@@ -26,6 +26,7 @@ from adlint.checks.summing import (
     bare,
     is_receiver,
     is_set,
+    named,
     rebinds,
     retaining,
     root,
@@ -45,7 +46,7 @@ def double_backward(context: Context, rule: Rule) -> list[Diagnostic]:
     for fact in [*context.facts.of("consumed-again"), *context.facts.of("doubled")]:
         first = fact.causes[0]
         key = "doubles" if fact.kind == "doubled" else "asked" if "tape" in dict(fact.details) else "default"
-        message = rule.messages[key].format(loss=_loss(context, fact.event), line=context.line(first.site))
+        message = rule.messages[key].format(loss=named(context, fact.event), line=context.line(first.site))
         related = _related(context, first, fact.shared)
         found.append(context.diagnostic(rule, fact, fact.event.site, message, related, _repeat(context, rule, fact)))
     return found
@@ -58,9 +59,9 @@ def shared_backward(context: Context, rule: Rule) -> list[Diagnostic]:
         first = fact.causes[0]
         shared = f"`{short(context.text(fact.shared))}`" if fact.shared is not None else "a part of its graph"
         message = rule.message.format(
-            loss=_loss(context, fact.event),
+            loss=named(context, fact.event),
             shared=shared,
-            other=_loss(context, first),
+            other=named(context, first),
             line=context.line(first.site),
         )
         fix = _combined(context, rule, fact)
@@ -85,7 +86,7 @@ def retain_to_accumulate(context: Context, rule: Rule) -> list[Diagnostic]:
         second = fact.causes[0]
         turns = first.site is second.site and fact.event.turn != second.turn
         key = "running" if dict(fact.details)["running"] else "loop" if turns else "default"
-        message = rule.messages[key].format(loss=_loss(context, first), line=context.line(second.site))
+        message = rule.messages[key].format(loss=named(context, first), line=context.line(second.site))
         related = [context.related("and this step applies the sum", fact.causes[1].site)]
         if first.site is not second.site:
             related.insert(0, context.related("this pass adds to the same gradients", second.site))
@@ -104,7 +105,7 @@ def useless_retain(context: Context, rule: Rule) -> list[Diagnostic]:
         site, argument = fact.event.site, retaining(context, fact.event)
         if argument is None or site in added or not (is_set(argument) or _counts(context, argument)):
             continue
-        message = rule.message.format(loss=_loss(context, fact.event))
+        message = rule.message.format(loss=named(context, fact.event))
         fix = None
         if isinstance(site, p.Call):
             with suppress(CannotRewrite):
@@ -210,7 +211,7 @@ def carried_graph(context: Context, rule: Rule) -> list[Diagnostic]:
         first = fact.causes[0]
         what = " and ".join(f"`{cutting.spelled(h)}`" for h in cutting.carriers(context, fact))
         message = rule.messages[_manner(fact)].format(
-            loss=_loss(context, fact.event), what=what or "what it is made of", line=context.line(first.site)
+            loss=named(context, fact.event), what=what or "what it is made of", line=context.line(first.site)
         )
         fix = cutting.cut_state(context, rule, fact)
         found.append(context.diagnostic(rule, fact, fact.event.site, message, _causes(context, fact), fix))
@@ -222,7 +223,7 @@ def stale_forward(context: Context, rule: Rule) -> list[Diagnostic]:
     found = []
     for fact in _once(context.facts.of("stale-forward")):
         message = rule.messages[_manner(fact)].format(
-            loss=_loss(context, fact.event), line=context.line(fact.causes[0].site), **_made(context, fact)
+            loss=named(context, fact.event), line=context.line(fact.causes[0].site), **_made(context, fact)
         )
         fix = moving.into_the_loop(context, rule, fact)
         found.append(context.diagnostic(rule, fact, fact.event.site, message, _causes(context, fact), fix))
@@ -237,7 +238,7 @@ def undetached_adversary(context: Context, rule: Rule) -> list[Diagnostic]:
         key = "leaks" if other.kind == "step" else "repeats" if other.site is fact.event.site else "default"
         what = " and ".join(f"`{short(context.text(one))}`" for one in cutting.taken_in(context, fact))
         message = rule.messages[key].format(
-            loss=_loss(context, fact.event), what=what or "its input", line=context.line(other.site)
+            loss=named(context, fact.event), what=what or "its input", line=context.line(other.site)
         )
         related = [
             context.related("this step applies them" if other.kind == "step" else "it is needed here", other.site)
@@ -252,7 +253,7 @@ def step_between(context: Context, rule: Rule) -> list[Diagnostic]:
     found = []
     for fact in _once(context.facts.of("step-between")):
         message = rule.message.format(
-            loss=_loss(context, fact.event), line=context.line(fact.causes[0].site), **_made(context, fact)
+            loss=named(context, fact.event), line=context.line(fact.causes[0].site), **_made(context, fact)
         )
         fix = moving.behind_the_backward(context, rule, fact)
         found.append(context.diagnostic(rule, fact, fact.event.site, message, _causes(context, fact), fix))
@@ -287,10 +288,6 @@ def _causes(context: Context, fact: Fact) -> tuple[Related, ...]:
     if fact.shared is not None:
         related.append(context.related("the values that they had are needed for this", fact.shared))
     return tuple(related)
-
-
-def _loss(context: Context, event: Event) -> str:
-    return short(context.text(event.subject)) if event.subject is not None else "the loss"
 
 
 def _related(context: Context, first: Event, shared: p.Node | None) -> tuple[Related, ...]:

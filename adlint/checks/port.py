@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from adlint import program as p
 from adlint.catalog import Rule
-from adlint.checks.context import Context, Fix, attempted, called_names, short
+from adlint.checks.context import Context, Fix, attempted, called_names
 from adlint.checks.graph import DISTURBING
-from adlint.checks.summing import bare, summed
+from adlint.checks.summing import named, summed
 from adlint.diagnostics import Diagnostic
 from adlint.tape.facts import Event, Fact, Facts
 
@@ -39,7 +39,7 @@ def port_second_backward(context: Context, rule: Rule) -> list[Diagnostic]:
             continue
         seen.add(fact.event.site)
         message = rule.message.format(
-            loss=_loss(context, fact.event), line=context.line(first.site), target=context.target.id
+            loss=named(context, fact.event), line=context.line(first.site), target=context.target.id
         )
         related = (context.related("the backward that consumes the graph there", first.site),)
         shared = dict(fact.details)["kind"] == "shared-consumed"
@@ -107,7 +107,7 @@ def port_argument(context: Context, rule: Rule) -> list[Diagnostic]:
             continue
         words = {"argument": retain, "place": PLACES[own], "target": context.target.id}
         message = rule.messages["default" if other is not None else "unknown"].format(**words)
-        fix = None if other is None else _named(context, rule, argument, retain)
+        fix = None if other is None else _by_keyword(context, rule, argument, retain)
         found.append(context.diagnostic(rule, fact, argument.value, message, (), fix))
     return found
 
@@ -124,13 +124,9 @@ def _flag(site: p.Node, name: str, place: int) -> p.Argument | None:
 
 
 @attempted
-def _named(context: Context, rule: Rule, argument: p.Argument, name: str) -> Fix | None:
+def _by_keyword(context: Context, rule: Rule, argument: p.Argument, name: str) -> Fix | None:
     text = context.rewriter.text_of(argument.value)
     return context.fix(rule, context.rewriter.replace(argument.value, f"{name}={text}"), argument=name)
-
-
-def _loss(context: Context, event: Event) -> str:
-    return short(context.text(event.subject)) if event.subject is not None else "the loss"
 
 
 @attempted
@@ -138,12 +134,12 @@ def _added(context: Context, rule: Rule, first: Event, second: Event) -> Fix | N
     """Add the losses, where both passes stand in one block and nothing between them uses the first one's gradients."""
     if first.kind != "backward" or second.kind != "backward" or first.site is second.site:
         return None
-    a, b = context.statement(first.site), context.statement(second.site)
-    if not (bare(a, first) and bare(b, second)) or b not in context.block(a) or first.turn != second.turn:
+    if first.turn != second.turn:
         return None
-    between = context.between(a, b)
+    edits = summed(context, [first, second], keep=True)
+    between = context.between(context.statement(first.site), context.statement(second.site))
     if DISTURBING & called_names(between) or any(
         isinstance(n, p.Attribute) and n.attr == "grad" for n in p.walk_all(between)
     ):
         return None
-    return context.fix(rule, summed(context, [first, second], keep=True))
+    return context.fix(rule, edits)

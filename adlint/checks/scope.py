@@ -24,7 +24,10 @@ def eval_without_no_grad(context: Context, rule: Rule) -> list[Diagnostic]:
             continue
         places.add(scope)
         grows = context.profile.grows
-        fix = inference.taken(context, rule, site) if grows else _unrecorded(context, rule, site, fact)
+        if grows:
+            fix = inference.taken(context, rule, site, _outermost_loop(context, site))
+        else:
+            fix = _unrecorded(context, rule, site, fact)
         related: tuple[Related, ...] = ()
         if site is not fact.event.site:
             related = (context.related("recorded here", fact.event.site),)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adlint import program as p
-from adlint.checks.context import CannotRewrite, Context, Edit, Event
+from adlint.checks.context import CannotRewrite, Context, Edit, Event, short
+
+TOTALS = ("total", "total_loss", "loss_sum", "summed_loss", "sum_of_losses")
 
 
 def root(site: p.Node, event: Event) -> p.Expression | None:
@@ -16,6 +18,11 @@ def root(site: p.Node, event: Event) -> p.Expression | None:
     if isinstance(inner, p.Call) and scaled(event) and len(inner.arguments) == 1 and not inner.arguments[0].star:
         return inner.arguments[0].value
     return inner if isinstance(inner, p.Expression) else None
+
+
+def named(context: Context, event: Event) -> str:
+    """Return the text of what an event backpropagates, for messages."""
+    return short(context.text(event.subject)) if event.subject is not None else "the loss"
 
 
 def scaled(event: Event) -> bool:
@@ -138,7 +145,7 @@ def after_loop(context: Context, first: Event, second: Event, running: bool) -> 
             *context.rewriter.delete(statement),
             *context.rewriter.insert_after(loop, _with_loss(context, site, loss, argument, context.text(loss))),
         )
-    name = _unused(context, site)
+    name = unused(context, site, TOTALS)
     term = context.rewriter.parenthesised(loss)
     return (
         *context.rewriter.insert_before(loop, f"{name} = 0.0"),
@@ -158,13 +165,14 @@ def _with_loss(context: Context, call: p.Call, loss: p.Expression, argument: p.A
     return f"{context.text(function)}({', '.join([name, *others])})"
 
 
-def _unused(context: Context, site: p.Node) -> str:
-    """Return a name for the sum that the function or module does not use."""
+def unused(context: Context, site: p.Node, names: Sequence[str]) -> str:
+    """Return the first of some names that the function around a place, or the module, does not use."""
     function = context.function(site)
     used = {
         n.id for n in p.walk_all(context.program.body if function is None else (function,)) if isinstance(n, p.Name)
     }
     used |= {q.name for q in function.parameters} if function is not None else set()
-    return next(
-        name for name in ("total", "total_loss", "loss_sum", "summed_loss", "sum_of_losses") if name not in used
-    )
+    free = next((name for name in names if name not in used), None)
+    if free is None:
+        raise CannotRewrite("every name for it is taken")
+    return free

@@ -217,11 +217,13 @@ def _tensor_method(m: Machine, state: State, receiver: Value, name: str, given: 
     behind = library.nodes_in(m, state, receiver)
     if role == "detach":
         return shapes.keep(m, state, library.cut(m, state, site, "detach", behind), shapes.of(m, state, receiver))
+    if role == "sever" and library.leaves_behind(m, state, receiver):
+        return receiver
     if role in ("detach_in_place", "sever"):
-        if isinstance(receiver, Ref) and (role == "detach_in_place" or not library.leaves_behind(m, state, receiver)):
+        if isinstance(receiver, Ref):
             made = m.node(state, "cut", "", (), False, site, False, cut="detach", behind=behind)
             state.store[receiver.id] = Tensor(made)
-        elif isinstance(receiver, Leaves) and not receiver.data and role == "detach_in_place":
+        elif isinstance(receiver, Leaves) and not receiver.data:
             library.set_requires_grad(m, state, receiver, FALSE, site)
         return receiver
     if role == "leaf":
@@ -384,8 +386,7 @@ def _optimizer_method(
     if role == "minimize":
         return _step(m, state, receiver, calls.Arguments(), site)
     if role in ("backward", "descend") and first is not None:
-        scaled = library.operation(m, state, "*", [first], site)
-        framework.walk(m, state, "backward", "manual_backward", scaled, given, site)
+        _backward_scaled(m, state, "manual_backward", first, given, site)
         if role == "descend":
             _step(m, state, receiver, calls.Arguments(), site)
             updates.clear(m, state, thing.leaves, site, receiver)
@@ -393,8 +394,7 @@ def _optimizer_method(
     if role == "autocast":
         return Scope("neutral", site)
     if role == "apply":
-        _step(m, state, receiver, calls.Arguments(), site)
-        return given.get(1, "module") or m.unknown()
+        return applied(m, state, receiver, given, site)
     if role == "built":
         return receiver
     if role == "setup" and first is not None:
@@ -420,6 +420,18 @@ def _optimizer_method(
     if role:
         return m.unknown()
     return _unfollowed(m, state, receiver, name, given, site)
+
+
+def _backward_scaled(m: Machine, state: State, called: str, loss: Value, given: calls.Arguments, site: p.Node) -> None:
+    """Backpropagate a loss through an object that scales it first."""
+    scaled = library.operation(m, state, "*", [loss], site)
+    framework.walk(m, state, "backward", called, scaled, given, site)
+
+
+def applied(m: Machine, state: State, optimizer: Value, given: calls.Arguments, site: p.Node) -> Value:
+    """Step an optimizer that hands the network back that it was given beside the gradients."""
+    _step(m, state, optimizer, calls.Arguments(), site)
+    return given.get(1, "module") or m.unknown()
 
 
 def _step(
@@ -521,8 +533,7 @@ def _assistant(
     job = m.profile.method(role, name)
     first = given.positional[0] if given.positional else None
     if job == "backward" and first is not None:
-        scaled = library.operation(m, state, "*", [first], site)
-        framework.walk(m, state, "backward", role + ".backward", scaled, given, site)
+        _backward_scaled(m, state, role + ".backward", first, given, site)
         return NONE
     words = dict(given.keywords)
     parts = (*given.positional, *(words[key] for key in HANDED_BACK if key in words))

@@ -297,8 +297,7 @@ def _named_method(m: Machine, state: State, base: Key, name: str, given: calls.A
         updates.clear(m, state, updates.unclaimed(m, state) | {library.leaf_of(m, base)}, site, receiver)
         return NONE
     if m.profile.method("optimizer", name) == "apply":
-        methods.step_of(m, state, receiver, calls.Arguments(), site)
-        return given.get(1, "module") or m.unknown()
+        return methods.applied(m, state, receiver, given, site)
     if m.profile.method("optimizer", name) == "step":
         stepped = next((v for v in given.positional if isinstance(state.object(v), Optimizer)), None)
         if stepped is not None:
