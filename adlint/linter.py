@@ -27,6 +27,7 @@ from adlint.source import Source
 
 if TYPE_CHECKING:
     from adlint.program import Function, Program
+    from adlint.tape.facts import Facts
     from adlint.tape.resolver import Resolver
 
 ROUNDS = 10
@@ -221,7 +222,7 @@ def _analyse(
     source: Source, profiles: Sequence[Profile], target: Profile | None, resolver: Resolver | None
 ) -> list[Diagnostic]:
     from adlint.callers import judged
-    from adlint.checks import check, check_port
+    from adlint.checks import check
     from adlint.lower import CannotRead, in_deep_stack, lower
     from adlint.tape.resolver import NOTHING
     from adlint.tape.run import run
@@ -238,12 +239,7 @@ def _analyse(
             found += judged(reported, program, source, profile, resolver or NOTHING)
             left_out.update(dict.fromkeys(facts.left_out))
             if target is not None and target is not profile:
-                there = run(program, profile.under(target), resolver or NOTHING)
-                if target.grows:
-                    unscoped = run(program, profile.under(target).without_scopes(), resolver or NOTHING)
-                    grown = unscoped.of("recorded-in-eval")
-                    there = replace(there, found=[f for f in there.found if f.kind != "recorded-in-eval"] + list(grown))
-                found += check_port(facts, there, program, source, load(), profile, target)
+                found += _ported(facts, program, source, profile, target, resolver or NOTHING)
         if left_out:
             found.append(_partly(left_out, program))
         found.sort(key=_order)
@@ -253,6 +249,19 @@ def _analyse(
         return in_deep_stack(analyse)
     except CannotRead as error:
         return [unreadable(source.filename, error.message, Position(error.line, error.column))]
+
+
+def _ported(
+    facts: Facts, program: Program, source: Source, profile: Profile, target: Profile, resolver: Resolver
+) -> list[Diagnostic]:
+    """Return what works by a program's own profile, as `facts` say, and not by that of another framework."""
+    from adlint.checks import check_port
+    from adlint.tape.run import run
+
+    rules = profile.under(target)
+    there = run(program, rules, resolver)
+    unscoped = run(program, rules.without_scopes(), resolver) if target.grows else None
+    return check_port(facts, there, unscoped, program, source, load(), profile, target)
 
 
 def _is_newer(source: Source) -> bool:

@@ -56,6 +56,16 @@ PROGRAMS: dict[str, tuple[str, str, list[tuple[int, str]], str | None]] = {
         [],
         None,
     ),
+    "recorded evaluation, to PaddlePaddle": (
+        "paddle",
+        "trunk(inputs).mean().backward()\n"
+        "optimizer.step()\n"
+        "trunk.eval()\n"
+        "for row in inputs:\n"
+        "    print(trunk(row).mean().item())",
+        [],
+        None,
+    ),
     "additive trunk": (
         "burn",
         "h = trunk.bias + 1\na, b = (h + 2).sum(), (h - 1).sum()\na.backward()\nb.backward()",

@@ -44,15 +44,18 @@ def check(facts: Facts, program: Program, source: Source, catalog: Catalog, prof
 def check_port(
     facts: Facts,
     there: Facts,
+    unscoped: Facts | None,
     program: Program,
     source: Source,
     catalog: Catalog,
     profile: Profile,
     target: Profile,
 ) -> list[Diagnostic]:
-    """Return what works in a program's own framework, by `facts`, and not by the rules of another one, by `there`."""
+    """Return what works in a program's own framework, by `facts`, and not by the rules of another one, by `there`, and
+    what is recorded in one without scopes, by `unscoped`."""
     own = set(walk_all(program.body))
-    here = [fact for fact in port.differences(facts, there) if all(_is_in(event, own) for event in _events(fact))]
+    differences = port.differences(facts, there, unscoped)
+    here = [fact for fact in differences if all(_is_in(event, own) for event in _events(fact))]
     if not here:
         return []
     rewriter = Rewriter(source.text, program)
@@ -68,15 +71,15 @@ def _report(context: Context, catalog: Catalog) -> list[Diagnostic]:
     return found
 
 
-def _is_in(event: Event, nodes: Set[Node]) -> bool:
-    return event.site in nodes and (event.subject is None or event.subject in nodes)
-
 def _is_asked(context: Context, rule: Rule) -> bool:
     """Tell whether a rule is about what is checked: a port to another framework, or a program in its own one."""
     if context.target is not None:
         return rule.family == "port"
     return rule.family in FAMILIES and rule.family != "port" and context.profile.judges(rule.name)
 
+
+def _is_in(event: Event, nodes: Set[Node]) -> bool:
+    return event.site in nodes and (event.subject is None or event.subject in nodes)
 
 
 def _events(fact: Fact) -> list[Event]:

@@ -14,17 +14,21 @@ from adlint.diagnostics import Diagnostic
 from adlint.tape.facts import Event, Fact, Facts
 
 CONSUMED = ("consumed-again", "shared-consumed", "carried-graph", "stale-forward")
-GROWS, ADDED = "recorded-in-eval", "added-up"
+ADDED = "added-up"
 
 
-def differences(here: Facts, there: Facts) -> Iterator[Fact]:
-    """Yield what goes wrong only by the rules of the other framework, and what adds up by those of the own one."""
+def differences(here: Facts, there: Facts, unscoped: Facts | None) -> Iterator[Fact]:
+    """Yield what goes wrong only by the rules of the other framework, and what adds up by those of the own one.
+
+    `unscoped` is a run by the rules of a framework that has no scope which stops recording.
+    """
     wrong = {(fact.event.site, fact.causes[0].site) for kind in CONSUMED for fact in here.of(kind)}
     for kind in CONSUMED:
         for fact in there.of(kind):
             if (fact.event.site, fact.causes[0].site) not in wrong:
                 yield replace(fact, kind="port-consumed", details=(("kind", kind),))
-    yield from (replace(fact, kind="port-grows") for fact in there.of(GROWS))
+    if unscoped is not None:
+        yield from (replace(fact, kind="port-grows") for fact in unscoped.of("recorded-in-eval"))
     yield from (replace(fact, kind="port-added") for fact in here.of(ADDED))
     yield from (Fact("port-passed", Event("backward", site, (), frozenset()), (), True) for site in here.passes)
 
