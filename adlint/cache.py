@@ -178,7 +178,6 @@ def _dump(item: Diagnostic, path: str) -> list[Any]:
         _flat(item.span),
         [[r.message, None if r.filename == path else os.path.abspath(r.filename), _flat(r.span)] for r in item.related],
         fix and [fix.title, fix.applicability.value, [[_flat(e.span), e.content] for e in fix.edits]],
-        item.url,
     ]
 
 
@@ -194,9 +193,8 @@ def _load(found: Iterable[list[Any]], path: str) -> list[Diagnostic]:
             span=_span(span),
             related=tuple(Related(text, _shown(other, path), _span(place)) for text, other, place in related),
             fix=fix and _fix(*fix),
-            url=url,
         )
-        for code, name, message, severity, certainty, filename, span, related, fix, url in found
+        for code, name, message, severity, certainty, filename, span, related, fix in found
     ]
 
 

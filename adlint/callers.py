@@ -71,6 +71,9 @@ class _Home:
     def callers(self, path: str, name: str) -> tuple[str, ...] | None:
         return self.resolver.callers(path, name)
 
+    def abandoned(self) -> bool:
+        return self.resolver.abandoned()
+
 
 def _through(
     caller: str, here: str, program: p.Program, source: Source, profile: Profile, resolver: Resolver

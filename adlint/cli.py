@@ -15,12 +15,11 @@ from adlint import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any, NoReturn
 
     import click
 
-    from adlint.catalog import Rule
     from adlint.config import Finder, Options
     from adlint.diagnostics import Diagnostic
     from adlint.source import Source
@@ -116,6 +115,11 @@ def application() -> click.Group:
             help="Explain a rule: why it is one, an example, and how safe its fix is.",
         ),
         click.Command("rules", callback=rules, help="List the rules."),
+        click.Command(
+            "server",
+            callback=server,
+            help="Serve an editor: the language server protocol on standard input and output.",
+        ),
     ]
     return click.Group(
         "adlint",
@@ -300,10 +304,11 @@ def rule(name: str) -> int:
     """Explain one rule."""
     from adlint.catalog import load
     from adlint.config import rule_words, suggest
+    from adlint.explanation import explanation
 
     catalog = load()
     try:
-        text = _explanation(catalog.rule(name), catalog.profiles["torch"].terms)
+        text = explanation(catalog.rule(name), catalog)
     except KeyError:
         _say(f"unknown rule `{name}`{suggest(name, rule_words(catalog))}")
         return 2
@@ -317,24 +322,17 @@ def rule(name: str) -> int:
     return 0
 
 
-def _explanation(rule: Rule, terms: Mapping[str, str]) -> str:
-    import re
+def server() -> int:
+    """Serve one editor until it says goodbye; return the exit status that the protocol demands."""
+    from adlint.server.session import serve
 
-    title = re.sub(r"\{(\w+)\}", lambda found: terms.get(found[1], "..."), rule.fix_title or "")
-    fix = f"{rule.applicability.value}: {title}" if rule.applicability else "none"
-    bad = rule.bad.replace("# want: ", "# ")
-    parts = [
-        f"# {rule.name} ({rule.id})",
-        f"{rule.summary[:1].upper()}{rule.summary[1:]}.".replace("..", "."),
-        f"- family: {rule.family}\n- severity: {rule.severity.value}\n- fix: {fix}",
-        "## Why\n\n" + rule.why,
-        "## Example\n\n```python\n" + bad.strip("\n") + "\n```",
-        "Instead:\n\n```python\n" + rule.good.strip("\n") + "\n```",
-    ]
-    if rule.fix_why:
-        parts.append("## Fix safety\n\n" + rule.fix_why)
-    parts.append(f"Silence it on a line with `# adlint: ignore[{rule.name}]`.")
-    return "\n\n".join(parts)
+    # Without buffers, whose locks a thread that still reads would hold at the end of the process.
+    with (
+        os.fdopen(os.dup(sys.stdin.fileno()), "rb", 0) as reader,
+        os.fdopen(os.dup(sys.stdout.fileno()), "wb") as writer,
+    ):
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what is printed by mistake must not reach the editor
+        return serve(reader, writer)
 
 
 def rules() -> int:

@@ -90,8 +90,17 @@ class Diagnostic:
     span: Span
     related: tuple[Related, ...] = ()
     fix: Fix | None = None
-    url: str = ""
     uncalled: str = ""
+
+    @property
+    def url(self) -> str:
+        """The page that explains the rule."""
+        return page(self.name)
+
+
+def page(rule: str) -> str:
+    """Return the address of the page about a rule, by its name."""
+    return f"https://adlint.readthedocs.io/rules/{rule}"
 
 
 def one_line(text: str) -> str:

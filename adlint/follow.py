@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
@@ -23,6 +23,7 @@ from adlint.mentions import WORD, Mentions
 from adlint.outline import CannotRead, outline
 from adlint.profiles import Profile
 from adlint.source import Source, Unreadable
+from adlint.tape.resolver import NOTHING
 
 MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg", "adlint.toml")
 TELLING = ("backward", "clear", "step", "no_grad", "eval")
@@ -46,10 +47,14 @@ class Uses:
 
 
 class Project:
-    """The files of one run, each listed, read and parsed once; `top` is the folder that all linted files are in."""
+    """The files of one run, each listed, read and parsed once; `top` is the folder that all linted files are in.
 
-    def __init__(self, top: str, profiles: Iterable[Profile]) -> None:
+    `read` returns what a file holds, which in an editor may not be what is on disk; it raises `OSError`.
+    """
+
+    def __init__(self, top: str, profiles: Iterable[Profile], read: Callable[[str], bytes] = read_regular) -> None:
         self.top = os.path.abspath(top)
+        self._content = read
         profiles = tuple(profiles)
         self._outside = {root for profile in profiles for root in profile.roots}
         methods = {name for profile in profiles for name in profile.names(*TELLING)} - {""}
@@ -130,7 +135,7 @@ class Project:
 
     def _read(self, path: str) -> bytes:
         try:
-            data = read_regular(path)
+            data = self._content(path)
             self._digests[path] = blake2b(data, digest_size=16).hexdigest()
         except OSError:
             data = b""
@@ -183,10 +188,14 @@ class Project:
 
 
 class Follower:
-    """A project as the lint of one file sees it; `uses` says what the result depends on."""
+    """A project as the lint of one file sees it; `uses` says what the result depends on.
 
-    def __init__(self, project: Project, filename: str) -> None:
+    `abandoned` tells whether nobody waits for that lint any more.
+    """
+
+    def __init__(self, project: Project, filename: str, abandoned: Callable[[], bool] = NOTHING.abandoned) -> None:
         self._project = project
+        self.abandoned = abandoned
         self._relative = not os.path.isabs(filename)
         self.uses = Uses()
 

@@ -13,7 +13,7 @@ import ast
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -83,8 +83,10 @@ def fix(
     *,
     always_parse: bool = False,
     resolver: Resolver | None = None,
+    wanted: Callable[[Diagnostic], bool] = lambda _: True,
+    rounds: int = ROUNDS,
 ) -> FixResult:
-    """Apply safe (and, if asked, unsafe) fixes until nothing changes.
+    """Apply safe (and, if asked, unsafe) fixes of the wanted findings until nothing changes, or for some rounds.
 
     After each round the text is linted again: a fix whose finding is still there, that brings a finding of any rule, or
     that leaves a text that does not parse, is withdrawn.
@@ -93,8 +95,9 @@ def fix(
     now = _examine(source, settings, always_parse, resolver)
     applied: list[Diagnostic] = []
     refused: set[tuple[str, Span]] = set()
-    for _ in range(ROUNDS):
-        candidates = [d for d in now.shown if fixes.applicable(d, unsafe) and (d.name, d.span) not in refused]
+    for _ in range(rounds):
+        able = [d for d in now.shown if fixes.applicable(d, unsafe) and wanted(d)]
+        candidates = [d for d in able if (d.name, d.span) not in refused]
         chosen = _chosen(source, candidates)
         if not chosen:
             break

@@ -16,6 +16,7 @@ import ast
 import json
 import re
 import warnings
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -93,10 +94,13 @@ class Notebook:
             for number, cell in enumerate(listed, 1):
                 if isinstance(cell, dict) and cell.get("cell_type") == "code":
                     cells.append(_cell(number, cell))
-        marker = "# cell "
-        while any(line.startswith(marker) for cell in cells for line in cell.python):
-            marker = "#" + marker
-        return cls(text, tuple(cells), marker)
+        return cls(text, tuple(cells), _marker(cells))
+
+    @classmethod
+    def of(cls, cells: Iterable[tuple[int, str]]) -> Notebook:
+        """Return the notebook of some code cells, each with its number among all cells; it has no JSON text."""
+        made = tuple(_cell(number, {"source": source}) for number, source in cells)
+        return cls("", made, _marker(made))
 
     @cached_property
     def text(self) -> str:
@@ -140,20 +144,27 @@ class Notebook:
         """Return the JSON text of the notebook whose program is `text`; raises ValueError where that cannot be."""
         if text == self.text:
             return self.json
+        result = self.json
+        sources = _sources(self.json)
+        for cell, lines in reversed(list(self.changed(text))):
+            if not cell.whole:
+                raise ValueError(f"the lines of cell {cell.number} are not strings of their own")
+            result = _replaced(result, sources[cell.number - 1], lines)
+        return result
+
+    def changed(self, text: str) -> Iterator[tuple[Cell, list[str]]]:
+        """Yield the cells that differ where the program is `text`, with their new lines as a notebook has them.
+
+        Raises ValueError where the program cannot be taken apart into cells.
+        """
         borders = self._borders(text)
         if [number for number, _ in borders] != [cell.number for cell in self.cells]:
             raise ValueError("the borders of cells have changed")
         lines = _LINE.findall(text)
         ends = [*(at - 1 for _, at in borders[1:]), len(lines)]
-        result = self.json
-        sources = _sources(self.json)
-        for cell, (_, at), end in reversed(list(zip(self.cells, borders, ends, strict=True))):
-            new = lines[at:end]
-            if "".join(new) != _closed(cell.python):
-                if not cell.whole:
-                    raise ValueError(f"the lines of cell {cell.number} are not strings of their own")
-                result = _replaced(result, sources[cell.number - 1], _restored(cell, new))
-        return result
+        for cell, (_, at), end in zip(self.cells, borders, ends, strict=True):
+            if "".join(lines[at:end]) != _closed(cell.python):
+                yield cell, _restored(cell, lines[at:end])
 
     def _borders(self, text: str) -> list[tuple[int, int]]:
         """Return the number of each cell and the line of the comment above it."""
@@ -164,6 +175,14 @@ class Notebook:
                 if number.isdecimal():
                     found.append((int(number), at))
         return found
+
+
+def _marker(cells: Iterable[Cell]) -> str:
+    """Return what the comment above a cell begins with: nothing that a line of a cell begins with."""
+    marker = "# cell "
+    while any(line.startswith(marker) for cell in cells for line in cell.python):
+        marker = "#" + marker
+    return marker
 
 
 def _language(data: dict[str, Any]) -> str:

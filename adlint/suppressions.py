@@ -16,7 +16,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from adlint.catalog import load
-from adlint.diagnostics import Applicability, Certainty, Diagnostic, Edit, Fix, Position
+from adlint.diagnostics import Applicability, Certainty, Diagnostic, Edit, Fix, Position, Span
 from adlint.source import Source
 
 NAME = "unused-suppression"
@@ -103,6 +103,26 @@ def _layout(source: Source) -> tuple[list[tuple[int, int]], list[tuple[int, int]
     except (tokenize.TokenError, SyntaxError):
         pass
     return comments, statements, head
+
+
+def silencing(source: Source, finding: Diagnostic) -> Edit | None:
+    """Return what would silence a finding: a comment behind its statement, or a word more in the one that is there.
+
+    None where the text has no place for it, as in a cell of a notebook behind a magic.
+    """
+    _, statements, _ = _layout(source)
+    line = finding.span.start.line
+    last = next((last for first, last in statements if first <= line <= last), line)
+    for item in find(source, findings=True):
+        if item.verb == "ignore" and item.codes and item.lines & {line} and source.position(item.end).line == last:
+            word, start = item.codes[-1]
+            edit = Edit(source.span(start + len(word), start + len(word)), f", {finding.name}")
+            break
+    else:
+        end = len(source.line(last).rstrip()) + 1
+        place = Position(last, end)
+        edit = Edit(Span(place, Position(last, len(source.line(last)) + 1)), f"  # adlint: ignore[{finding.name}]")
+    return edit if source.admits([edit]) else None
 
 
 def apply(

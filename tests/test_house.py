@@ -20,10 +20,11 @@ LEVELS = [
     {"source", "profiles"},
     {"catalog", "program"},
     {"guard", "positions", "config"},
-    {"lower", "outline", "rewrite", "tape", "fixes", "suppressions"},
+    {"lower", "outline", "rewrite", "tape", "fixes", "suppressions", "explanation"},
     {"checks"},
     {"linter", "discovery", "cache", "mentions", "follow", "callers"},
     {"project", "reports"},
+    {"server"},
     {"cli"},
     {"__main__"},
 ]

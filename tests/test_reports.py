@@ -55,7 +55,6 @@ def finding(source: Source, *, mend: bool = True) -> Diagnostic:
             Related("defined here", "nets.py", Span(Position(3, 1), Position(3, 9))),
         ),
         fix=Fix("drop the repeat", Applicability.SAFE, (Edit(line, ""),)) if mend else None,
-        url="",
     )
 
 
@@ -133,7 +132,7 @@ def test_json(result: Result) -> None:
                     {"content": "", "location": {"row": 6, "column": 1}, "end_location": {"row": 7, "column": 1}},
                 ],
             },
-            "url": "",
+            "url": "https://adlint.readthedocs.io/rules/double-backward",
         }
     ]
     bare = Result((finding(Source("train.py", TEXT), mend=False),))

@@ -17,6 +17,7 @@ from adlint.tape.abroad import A_CALL, Abroad
 from adlint.tape.facts import Event, Fact, Facts
 from adlint.tape.graph import Node
 from adlint.tape.ledger import Ledger
+from adlint.tape.resolver import Abandoned
 from adlint.tape.state import Outcome, State, Store
 from adlint.tape.values import Closure, Key, Linear, Object, Ref, Unknown, Value
 
@@ -225,6 +226,8 @@ class Machine:
 
     def explore(self, state: State, action: Callable[[State], Value]) -> list[Outcome]:
         """Run `action` on copies of a state, once for every combination of ways."""
+        if self.abroad.resolver.abandoned():
+            raise Abandoned
         outer, position = self.trail, self.position
         outcomes: list[Outcome] = []
         pending: list[list[Any]] = [[]]

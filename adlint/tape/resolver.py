@@ -10,6 +10,10 @@ Place = tuple[str, tuple[str, ...]]
 """A file or folder, by its absolute path, and the names to look up in it."""
 
 
+class Abandoned(BaseException):
+    """Nobody waits for the result any more. No `Exception`, since nothing has failed."""
+
+
 class Resolver(Protocol):
     """The modules of a project, as one of its files sees them."""
 
@@ -30,6 +34,9 @@ class Resolver(Protocol):
 
     def callers(self, path: str, name: str) -> tuple[str, ...] | None:
         """Return the other files that may call a function of a file; None if nobody can tell."""
+
+    def abandoned(self) -> bool:
+        """Tell whether nobody waits for the result any more; asked every few milliseconds."""
 
 
 class Nothing:
@@ -52,6 +59,9 @@ class Nothing:
 
     def callers(self, path: str, name: str) -> tuple[str, ...] | None:
         return ()
+
+    def abandoned(self) -> bool:
+        return False
 
 
 NOTHING = Nothing()
