@@ -118,8 +118,7 @@ class Extension {
         { notebook: "jupyter-notebook", language: "python" },
       ],
       outputChannel: this.log,
-      initializationOptions: { settings: vscode.workspace.getConfiguration("adlint") },
-      synchronize: { configurationSection: "adlint" },
+      initializationOptions: { settings: vscode.workspace.getConfiguration("adlint"), showsExplanations: true },
       diagnosticPullOptions: { onChange: true, onSave: true },
     });
     await this.client.start();
