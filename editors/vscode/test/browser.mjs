@@ -74,11 +74,12 @@ function prepare(top) {
 /** Start code-server; return its address and how to end it. */
 async function start(top) {
   const own = ["--user-data-dir", join(top, "user"), "--extensions-dir", join(top, "extensions")];
-  const quiet = ["--auth", "none", "--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"];
+  const quiet = ["--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"];
+  const alone = ["--auth", "none", "--bind-addr", "127.0.0.1:0"];
   const places = process.env.PATH.split(delimiter).filter((place) => !existsSync(join(place, "adlint")));
   const env = { ...process.env, PATH: places.join(delimiter), XDG_CONFIG_HOME: top, XDG_DATA_HOME: top };
   execFileSync(CODE_SERVER, [...own, "--install-extension", PACKAGE], { env, stdio: "inherit" });
-  const child = spawn(CODE_SERVER, [...own, ...quiet, "--bind-addr", "127.0.0.1:0"], { env, detached: true });
+  const child = spawn(CODE_SERVER, [...own, ...quiet, ...alone], { env, detached: true });
   const address = await new Promise((found, failed) => {
     let said = "";
     const listen = (data) => {
@@ -241,10 +242,11 @@ async function fixesNotebookOnSave(editor, top) {
   await editor.look("6-notebook");
   await editor.page.locator(".cell .view-lines", { hasText: "backward" }).click();
   await editor.press("Control+End");
-  await editor.type("\n# done");
+  await editor.type("  # done");
   await editor.press("Control+S");
   const training = () => [JSON.parse(content(join(top, "saving/cells.ipynb"))).cells[1].source].flat().join("");
-  await until("the notebook that is fixed on saving", () => training() === `${MENDED.slice(MENDED.indexOf("for"))}# done`);
+  const mended = `${MENDED.slice(MENDED.indexOf("for")).trimEnd()}  # done`;
+  await until("the notebook that is fixed on saving", () => training() === mended);
   await until("no finding", async () => (await editor.squiggles().count()) === 0);
   await editor.look("7-notebook-fixed-on-save");
 }
