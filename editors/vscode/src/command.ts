@@ -1,4 +1,4 @@
-// Which program serves: an order of candidates, and the first of them that is there and answers. Knows nothing of VS Code.
+// Which program serves: the first of some candidates that is there and answers. Knows nothing of VS Code.
 
 import { delimiter, isAbsolute, join, resolve } from "node:path";
 
@@ -44,7 +44,8 @@ export async function findServer(wishes: Wishes, computer: Computer): Promise<Se
     if (await computer.answers(command)) {
       return { found: command, passed };
     }
-    passed.push(`${source}: \`${[program, ...args].join(" ")}\` does not run; adlint is not installed there, or too old`);
+    const line = [program, ...args].join(" ");
+    passed.push(`${source}: \`${line}\` does not run; adlint is not installed there, or too old`);
   }
   return { found: undefined, passed };
 }
