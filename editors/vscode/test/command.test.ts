@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { type Command, type Computer, findServer, type Wishes } from "../src/command.ts";
 
 const HOME = resolve("/home/ada");
-const FOLDER = resolve("/work/project");
+const FOLDER = resolve("/home/ada/project");
 
 /** A computer with these files, on some of which adlint does not answer. */
 function computer(files: string[], silent: string[] = [], windows = false): Computer & { asked: Command[] } {
@@ -60,10 +60,10 @@ test("a bare name among the paths or as the interpreter is looked up in PATH", a
 });
 
 test("home and workspace folder are filled in, and a relative path starts at the folder", async () => {
-  const machine = computer(["/home/ada/bin/adlint", "/work/project/.venv/bin/python"]);
+  const machine = computer(["/home/ada/bin/adlint", "/home/ada/project/.venv/bin/python"]);
   assert.equal(await program({ path: ["~/bin/adlint"] }, machine), resolve("/home/ada/bin/adlint"));
   for (const interpreter of ["${workspaceFolder}/.venv/bin/python", ".venv/bin/python", "./.venv/bin/python"]) {
-    assert.equal(await program({ interpreter }, machine), resolve("/work/project/.venv/bin/python"));
+    assert.equal(await program({ interpreter }, machine), resolve("/home/ada/project/.venv/bin/python"));
   }
 });
 
