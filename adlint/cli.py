@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import click
 
-    from adlint.config import Finder, Options
+    from adlint.config import Finder, Flags, Options
     from adlint.diagnostics import Diagnostic
     from adlint.source import Source
 
@@ -92,6 +92,7 @@ def application() -> click.Group:
         flag("--unsafe-fixes", does="Apply, with --fix or --diff, also fixes that need a look."),
         flag("--diff", does="Show what --fix would change, and change nothing."),
         form("--output-format", FORMATS, "Form of the report."),
+        flag("--watch", does="Lint again whenever a file changes, until interrupted."),
         click.Option(["--config"], metavar="FILE", help="Use this adlint.toml or pyproject.toml everywhere."),
         click.Option(["--stdin-filename"], metavar="PATH", help="Name of the file that `-` reads."),
         flag("--force-exclude", does="Leave out excluded files even if they are named."),
@@ -142,20 +143,50 @@ def check(paths: tuple[str, ...], **flags: Any) -> int:
 
     from adlint.config import ConfigError, Finder, Flags, Options
     from adlint.discovery import MissingPath
+    from adlint.watching import CannotWatch
 
     options = Options(**flags)
     try:
         rules = (_split(options.select), _split(options.extend_select), _split(options.ignore))
         chosen = Flags(*rules, options.possible, options.port_to)
+        if options.watch:
+            _watch(paths or (os.curdir,), chosen, options)
         finder = Finder(Path(options.config) if options.config else None, chosen)
         if "-" not in paths:
             return _check_files(paths or (os.curdir,), finder, options)
         if len(paths) > 1:
             raise MissingPath("`-` stands alone: standard input is linted by itself")
         return _check_standard_input(finder, options)
-    except (ConfigError, MissingPath) as error:
+    except (ConfigError, MissingPath, CannotWatch) as error:
         _say(str(error))
         return 2
+
+
+def _watch(paths: Sequence[str], flags: Flags, options: Options) -> NoReturn:
+    """Check, and check again after every change; what did not change comes from the cache. Ends by an interrupt."""
+    from pathlib import Path
+
+    from adlint.config import ConfigError, Finder
+    from adlint.discovery import MissingPath
+    from adlint.watching import CannotWatch, changes
+
+    if "-" in paths or options.diff:
+        raise CannotWatch("`--watch` goes with files and folders, and not with `--diff`")
+    if missing := next((path for path in paths if not os.path.lexists(path)), None):
+        raise MissingPath(f"{missing}: no such file or folder")
+    batches = changes(paths)
+    while True:
+        try:
+            finder = Finder(Path(options.config) if options.config else None, flags)
+            _check_files(paths, finder, options)
+        except (ConfigError, MissingPath) as error:
+            _say(str(error))
+        sys.stdout.flush()
+        if not options.quiet:
+            _say("watching for changes; interrupt to end", "info")
+        next(batches)
+        if sys.stdout.isatty():
+            sys.stdout.write("\x1b[2J\x1b[H")
 
 
 def _check_files(paths: Iterable[str], finder: Finder, options: Options) -> int:

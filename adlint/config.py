@@ -54,6 +54,7 @@ class Options:
     fix: bool
     unsafe_fixes: bool
     diff: bool
+    watch: bool
     output_format: str
     config: str | None
     stdin_filename: str | None
