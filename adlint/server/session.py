@@ -297,6 +297,8 @@ class Session:
         self._due.pop(uri, None)
         self._unsaved.discard(uri)
         self._workspace.forget()
+        if buffer:
+            self._outdate(buffer.path, LONGEST)  # what was not saved of it no longer counts
         for _, text in buffer.texts if buffer else ():
             self._publish(text, [])
 
