@@ -27,8 +27,11 @@ PYTHON = "python"
 
 def path_of(uri: str) -> str | None:
     """Return the path of a file by its URI; None for what is no file on this machine."""
-    parts = urlsplit(uri)
-    if parts.scheme != "file" or not parts.path:
+    try:
+        parts = urlsplit(uri)
+    except ValueError:  # half a bracket where the host ought to be
+        return None
+    if "%00" in uri or "\0" in uri or parts.scheme != "file" or not parts.path:
         return None
     host = f"//{parts.netloc}" if parts.netloc not in ("", "localhost") else ""
     return url2pathname(host + unquote(parts.path) if host else parts.path)
