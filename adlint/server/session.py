@@ -323,7 +323,7 @@ class Session:
         try:
             analysis = self._analyse(buffer)
         except Abandoned:
-            if self._buffers.get(uri) is buffer:
+            if self._buffers.get(uri) is buffer and self._wire.state == "ready":
                 self._due.setdefault(uri, time.monotonic())
             return
         found = self._wording.diagnostics(analysis)
@@ -393,7 +393,7 @@ class Session:
         if (
             self._wire.state != "ready"
             or self._buffers.get(buffer.uri) is not buffer
-            or _key(request) in self._cancelled
+            or (request is not None and request in self._cancelled)
         ):
             return True
         return request is None and any(one.buffer != buffer.uri for one in self._wire.later)
