@@ -67,6 +67,7 @@ RESOLVES = {"textDocument": {"codeAction": {"resolveSupport": {"properties": ["e
 VERSIONED = {"workspace": {"workspaceEdit": {"documentChanges": True}}}
 ASKED = {"workspace": {"configuration": True}}
 PARSE, REQUEST, METHOD, PARAMS, EARLY = -32700, -32600, -32601, -32602, -32002
+INTERNAL = -32603
 CANCELLED, MODIFIED, OUTDATED = -32800, -32801, -32802
 
 
@@ -1094,6 +1095,27 @@ def test_strange_settings(client: Client, tmp_path: Path, value: str) -> None:
     assert names(client.pushed(uri)) == [(6, "AD201")]
     assert client.notified("window/showMessage")
     client.leave()
+
+
+def test_failures_of_its_own(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Logs what goes wrong in the server itself, and goes on."""
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    client.begin(ASKED)
+    with monkeypatch.context() as patch:
+        patch.setattr("adlint.server.session.Wishes.read", fail)
+        client.settings = lambda item: {}
+        client.notify("workspace/didChangeConfiguration", {})
+        assert "ZeroDivisionError" in client.notified("window/logMessage")["message"]
+        patch.setattr("adlint.server.answers.Wording.diagnostics", fail)
+        client.open(A, TWICE)
+        assert "ZeroDivisionError" in client.notified("window/logMessage")["message"]
+        patch.setattr("adlint.server.actions.offers", fail)
+        assert client.refused("textDocument/codeAction", {"textDocument": {"uri": A}, "range": WHOLE}) == INTERNAL
+    client.change(A, TWICE + "\n", 2)
+    assert names(client.pushed(A, 2)) == [(5, "AD101")]
 
 
 def session_answers(data: bytes, answers: int = 0) -> list[Message]:

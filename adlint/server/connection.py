@@ -125,12 +125,11 @@ class Connection:
 
     def _handle(self, message: Params) -> None:
         method, given = message.get("method"), message.get("params")
-        if not isinstance(method, str):
-            self._answered(message)
-            return
         params = given if isinstance(given, dict) else {}
         try:
-            if "id" in message:
+            if not isinstance(method, str):
+                self._answered(message)
+            elif "id" in message:
                 self._request(message["id"], method, params)
             elif method == "exit":
                 self.state = "exit" if self.state == "shutdown" else "gone"
@@ -141,7 +140,7 @@ class Connection:
         except Refused as error:
             self._problem(message, error.code, error.message)
         except Exception as error:
-            text = f"{method[:100]}: {type(error).__name__}: {error}"[:300]
+            text = f"{str(method)[:100]}: {type(error).__name__}: {error}"[:300]
             self._problem(message, wire.INVALID_PARAMS, text)
 
     def _request(self, name: object, method: str, params: Params) -> None:
@@ -160,7 +159,7 @@ class Connection:
             self.reply(name, result)
 
     def _problem(self, message: Params, code: int, text: str) -> None:
-        if "id" in message:
+        if "id" in message and "method" in message:
             name = message["id"]
             self.refuse(name if isinstance(name, (int, str)) else None, code, text)
         else:

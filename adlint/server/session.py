@@ -321,14 +321,17 @@ class Session:
         del self._due[uri]
         buffer = self._buffers[uri]
         try:
-            analysis = self._analyse(buffer)
+            found = self._wording.diagnostics(self._analyse(buffer))
         except Abandoned:
             if self._buffers.get(uri) is buffer and self._wire.state == "ready":
                 self._due.setdefault(uri, time.monotonic())
-            return
-        found = self._wording.diagnostics(analysis)
-        for _, text in buffer.texts:
-            self._publish(text, found[text.uri])
+        except HungUp:
+            raise
+        except Exception as error:
+            self._wire.notify("window/logMessage", {"type": ERROR, "message": linter.failed("", error).message})
+        else:
+            for _, text in buffer.texts:
+                self._publish(text, found[text.uri])
 
     def _publish(self, text: Text, found: list[Json]) -> None:
         version = {} if text.version is None else {"version": text.version}
