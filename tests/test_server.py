@@ -1185,7 +1185,7 @@ def templates() -> dict[str, Any]:
         "workspace/didChangeConfiguration": {"settings": {"adlint": {"select": ["AD101"], "run": "onSave"}}},
         "workspace/didChangeWatchedFiles": {"changes": [{"uri": A, "type": 2}]},
         "workspace/didChangeWorkspaceFolders": {"event": {"added": [{"uri": "file:///f"}], "removed": []}},
-        "$/cancelRequest": {"id": 3},
+        "$/cancelRequest": {"id": "r3"},
         "nothing/known": {},
     }
 
@@ -1219,7 +1219,7 @@ def conversations(draw: st.DrawFn) -> list[Message]:
         params = known[method]
         if number > 2 and draw(st.booleans()):
             params = with_other(params, draw(st.sampled_from(sorted(spots(params), key=repr))), draw(JSON))
-        name = {} if method.split("/")[-1].startswith("did") and draw(st.integers(0, 4)) else {"id": number}
+        name = {} if method.split("/")[-1].startswith("did") and draw(st.integers(0, 4)) else {"id": f"r{number}"}
         if method in ("initialized", "$/cancelRequest"):
             name = {}
         messages.append({"jsonrpc": "2.0", **name, "method": method, "params": params})
@@ -1244,9 +1244,8 @@ def test_any_conversation(messages: list[Message]) -> None:
 
 
 def ours(message: Message) -> bool:
-    """Whether a message is a request with an id that can be told from others'."""
-    name, method = message.get("id"), message.get("method")
-    return isinstance(name, (int, str)) and not isinstance(name, bool) and isinstance(method, str)
+    """Whether a message is a request with an id of its own, which those that are made up do not have."""
+    return str(message.get("id")).startswith(("r", "end"))
 
 
 @FUZZ

@@ -144,7 +144,7 @@ class Connection:
             self._problem(message, wire.INVALID_PARAMS, text)
 
     def _request(self, name: object, method: str, params: Params) -> None:
-        if isinstance(name, bool) or not isinstance(name, (int, str)):
+        if _echoed(name) is None:
             raise Refused(wire.INVALID_REQUEST, "a request needs an id")
         if self.state == "new" and method != "initialize":
             raise Refused(wire.NOT_INITIALIZED, "not initialized")
@@ -160,8 +160,7 @@ class Connection:
 
     def _problem(self, message: Params, code: int, text: str) -> None:
         if "id" in message and "method" in message:
-            name = message["id"]
-            self.refuse(name if isinstance(name, (int, str)) else None, code, text)
+            self.refuse(_echoed(message["id"]), code, text)
         else:
             self.notify("window/logMessage", {"type": WARNING, "message": text})
 
@@ -173,4 +172,9 @@ class Connection:
             if "error" not in message:
                 then(message.get("result"))
         elif "result" not in message and "error" not in message:
-            self.refuse(name if isinstance(name, (int, str)) else None, wire.INVALID_REQUEST, "no method")
+            self.refuse(_echoed(name), wire.INVALID_REQUEST, "no method")
+
+
+def _echoed(name: object) -> object:
+    """Return the id of a request as an error repeats it: None for what cannot be one."""
+    return name if isinstance(name, (int, str)) and not isinstance(name, bool) else None
