@@ -78,7 +78,7 @@ def wants(only: object, kind: str) -> bool:
     """Whether an editor asks for actions of a kind, or of all."""
     if not isinstance(only, list):
         return True
-    return any(isinstance(one, str) and (kind == one or kind.startswith(one + ".")) for one in only)
+    return any(isinstance(one, str) and (one in ("", kind) or kind.startswith(one + ".")) for one in only)
 
 
 def touched(analysis: Analysis, uri: str, first: int, last: int) -> list[Diagnostic]:

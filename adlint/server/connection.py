@@ -125,12 +125,11 @@ class Connection:
 
     def _handle(self, message: Params) -> None:
         method, given = message.get("method"), message.get("params")
-        if not isinstance(method, str):
-            self._answered(message)
-            return
         params = given if isinstance(given, dict) else {}
         try:
-            if "id" in message:
+            if not isinstance(method, str):
+                self._answered(message)
+            elif "id" in message:
                 self._request(message["id"], method, params)
             elif method == "exit":
                 self.state = "exit" if self.state == "shutdown" else "gone"
@@ -141,11 +140,11 @@ class Connection:
         except Refused as error:
             self._problem(message, error.code, error.message)
         except Exception as error:
-            text = f"{method[:100]}: {type(error).__name__}: {error}"[:300]
+            text = f"{str(method)[:100]}: {type(error).__name__}: {error}"[:300]
             self._problem(message, wire.INVALID_PARAMS, text)
 
     def _request(self, name: object, method: str, params: Params) -> None:
-        if isinstance(name, bool) or not isinstance(name, (int, str)):
+        if _echoed(name) is None:
             raise Refused(wire.INVALID_REQUEST, "a request needs an id")
         if self.state == "new" and method != "initialize":
             raise Refused(wire.NOT_INITIALIZED, "not initialized")
@@ -160,9 +159,8 @@ class Connection:
             self.reply(name, result)
 
     def _problem(self, message: Params, code: int, text: str) -> None:
-        if "id" in message:
-            name = message["id"]
-            self.refuse(name if isinstance(name, (int, str)) else None, code, text)
+        if "id" in message and "method" in message:
+            self.refuse(_echoed(message["id"]), code, text)
         else:
             self.notify("window/logMessage", {"type": WARNING, "message": text})
 
@@ -174,4 +172,9 @@ class Connection:
             if "error" not in message:
                 then(message.get("result"))
         elif "result" not in message and "error" not in message:
-            self.refuse(name if isinstance(name, (int, str)) else None, wire.INVALID_REQUEST, "no method")
+            self.refuse(_echoed(name), wire.INVALID_REQUEST, "no method")
+
+
+def _echoed(name: object) -> object:
+    """Return the id of a request as an error repeats it: None for what cannot be one."""
+    return name if isinstance(name, (int, str)) and not isinstance(name, bool) else None

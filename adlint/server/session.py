@@ -297,6 +297,8 @@ class Session:
         self._due.pop(uri, None)
         self._unsaved.discard(uri)
         self._workspace.forget()
+        if buffer:
+            self._outdate(buffer.path, LONGEST)  # what was not saved of it no longer counts
         for _, text in buffer.texts if buffer else ():
             self._publish(text, [])
 
@@ -319,14 +321,17 @@ class Session:
         del self._due[uri]
         buffer = self._buffers[uri]
         try:
-            analysis = self._analyse(buffer)
+            found = self._wording.diagnostics(self._analyse(buffer))
         except Abandoned:
-            if self._buffers.get(uri) is buffer:
+            if self._buffers.get(uri) is buffer and self._wire.state == "ready":
                 self._due.setdefault(uri, time.monotonic())
-            return
-        found = self._wording.diagnostics(analysis)
-        for _, text in buffer.texts:
-            self._publish(text, found[text.uri])
+        except HungUp:
+            raise
+        except Exception as error:
+            self._wire.notify("window/logMessage", {"type": ERROR, "message": linter.failed("", error).message})
+        else:
+            for _, text in buffer.texts:
+                self._publish(text, found[text.uri])
 
     def _publish(self, text: Text, found: list[Json]) -> None:
         version = {} if text.version is None else {"version": text.version}
@@ -391,7 +396,7 @@ class Session:
         if (
             self._wire.state != "ready"
             or self._buffers.get(buffer.uri) is not buffer
-            or _key(request) in self._cancelled
+            or (request is not None and request in self._cancelled)
         ):
             return True
         return request is None and any(one.buffer != buffer.uri for one in self._wire.later)

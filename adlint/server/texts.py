@@ -5,6 +5,7 @@ Knows the protocol's shapes of texts and changes; reads no files.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +13,6 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Any
 from urllib.parse import unquote, urlsplit
-from urllib.request import url2pathname
 
 from adlint.diagnostics import Edit, Position, Span
 from adlint.notebook import Notebook
@@ -27,11 +27,18 @@ PYTHON = "python"
 
 def path_of(uri: str) -> str | None:
     """Return the path of a file by its URI; None for what is no file on this machine."""
-    parts = urlsplit(uri)
-    if parts.scheme != "file" or not parts.path:
+    try:
+        parts = urlsplit(uri)
+    except ValueError:  # half a bracket where the host ought to be
+        return None
+    if "%00" in uri or "\0" in uri or parts.scheme != "file" or not parts.path:
         return None
     host = f"//{parts.netloc}" if parts.netloc not in ("", "localhost") else ""
-    return url2pathname(host + unquote(parts.path) if host else parts.path)
+    if os.name == "nt":
+        from urllib.request import url2pathname  # which takes long to load
+
+        return url2pathname(host + parts.path)
+    return host + unquote(parts.path)
 
 
 @dataclass(frozen=True)

@@ -97,10 +97,11 @@ class Workspace:
             return known[1]
         try:
             found = Finder(Path(config) if config else None, wishes.flags).of(Path(folder))
-        except ConfigError as error:
+        except (ConfigError, OSError, ValueError) as error:  # ValueError: the name of no file can be that
             self._complain(str(error))
             found = known[1] if known else Settings(root=Path(folder))
         self._settings[key] = (_signature(folder, config, found), found)
+        self._out.clear()
         return found
 
     def leaves_out(self, path: str, settings: Settings) -> bool:
@@ -153,6 +154,6 @@ def _signature(folder: str, config: str | None, settings: Settings) -> tuple[obj
         try:
             status = os.stat(path)
             found.append((path, status.st_mtime_ns, status.st_size))
-        except OSError:
+        except (OSError, ValueError):
             continue
     return tuple(found)
