@@ -39,6 +39,8 @@ _TOKEN = re.compile(
 )
 _SPACE = re.compile(r"[ \t\r\n]*")
 _ATOM = re.compile(r"[^\s,\]}]+")
+_BRACKET = re.compile(r'"(?:[^"\\]+|\\.)*"|[\[{\]}]')
+_WRITTEN = re.compile(r"\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u.{4}|\\?.")
 
 
 class NotANotebook(Exception):
@@ -117,6 +119,29 @@ class Notebook:
         """Return the line of the program that is that line of that cell."""
         return next((at for n, at in self._borders(self.text) if n == number), 0) + line
 
+    def index(self, number: int, line: int, column: int) -> int:
+        """Return the index in the JSON text of that column of that line of that cell; 0 where there is no such cell.
+
+        A column past the end of a line is at its end, as is a line past the last one.
+        """
+        cell = next((cell for cell in self.cells if cell.number == number), None)
+        if cell is None or not self.json:
+            return 0
+        source = self._sources[number - 1]
+        if not cell.lines:
+            return source.start
+        text = cell.lines[line - 1] if 0 < line <= len(cell.lines) else ""
+        before = sum(map(len, cell.lines[: max(line - 1, 0)])) + min(column - 1, len(text.rstrip("\r\n")))
+        at = source.start
+        for start, end in source.items if source.listed else ((source.start, source.end),):
+            at = start + 1
+            for count, character in enumerate(_WRITTEN.finditer(self.json, at, end - 1)):
+                if count == before:
+                    return character.start()
+                at = character.end()
+            before -= len(json.loads(self.json[start:end]))
+        return at
+
     def admits(self, edits: list[tuple[int, int, int, int, str]]) -> bool:
         """Tell whether edits of the program (line and column from, line and column to, content) can be written back.
 
@@ -145,11 +170,10 @@ class Notebook:
         if text == self.text:
             return self.json
         result = self.json
-        sources = _sources(self.json)
         for cell, lines in reversed(list(self.changed(text))):
             if not cell.whole:
                 raise ValueError(f"the lines of cell {cell.number} are not strings of their own")
-            result = _replaced(result, sources[cell.number - 1], lines)
+            result = _replaced(result, self._sources[cell.number - 1], lines)
         return result
 
     def changed(self, text: str) -> Iterator[tuple[Cell, list[str]]]:
@@ -165,6 +189,10 @@ class Notebook:
         for cell, (_, at), end in zip(self.cells, borders, ends, strict=True):
             if "".join(lines[at:end]) != _closed(cell.python):
                 yield cell, _restored(cell, lines[at:end])
+
+    @cached_property
+    def _sources(self) -> list[_Strings]:
+        return _sources(self.json)
 
     def _borders(self, text: str) -> list[tuple[int, int]]:
         """Return the number of each cell and the line of the comment above it."""
@@ -371,12 +399,17 @@ def _sources(text: str) -> list[_Strings]:
 
 
 def _walk(text: str, at: int, path: tuple[Any, ...], found: dict[tuple[Any, ...], Any]) -> int:
-    """Note where the values of a JSON text are, the length of lists with them; return the end of the value at `at`."""
+    """Note where the values that lead to the sources of cells are, the length of lists with them.
+
+    Returns the end of the value at `at`.
+    """
     opening = text[at]
     end: int
     count: int | None = None
     if opening == '"':
         _, end = scanstring(text, at + 1, False)
+    elif opening in "[{" and path and not (path[0] == "cells" and path[2:] in ((), ("source",))):
+        end = _closing(text, at)
     elif opening in "[{":
         count, end = 0, _skip(text, at + 1)
         while text[end] not in "]}":
@@ -391,9 +424,19 @@ def _walk(text: str, at: int, path: tuple[Any, ...], found: dict[tuple[Any, ...]
     else:
         atom = _ATOM.match(text, at)
         end = atom.end() if atom else at + 1
-    if len(path) <= 4 and (not path or path[0] == "cells"):
+    if not path or path[0] == "cells":
         found[path] = (at, end, count if opening == "[" else None)
     return end
+
+
+def _closing(text: str, at: int) -> int:
+    """Return the end of the list or object that begins at `at`, however deep it is."""
+    depth = 0
+    for found in _BRACKET.finditer(text, at):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(found[0], 0)
+        if not depth:
+            return found.end()
+    return len(text)
 
 
 def _skip(text: str, at: int) -> int:

@@ -211,9 +211,63 @@ def test_reports_count_lines_in_cells() -> None:
     assert "\n4 |     loss.backward()\n" in texts["text"]
     assert "\n4 +     optimizer.zero_grad()\n" in texts["text"]
     (item,) = json.loads(texts["json"])
-    assert item["location"] == {"cell": 3, "row": 4, "column": 5}
-    assert item["related"][0]["location"] == {"cell": 3, "row": 5, "column": 5}
-    assert item["fix"]["edits"][0]["location"] == {"cell": 3, "row": 4, "column": 1}
+    assert item["location"] == {"cell": 3, "row": 4, "column": 5, "file_row": 35}
+    assert item["related"][0]["location"] == {"cell": 3, "row": 5, "column": 5, "file_row": 36}
+    assert item["fix"]["edits"][0]["location"] == {"cell": 3, "row": 4, "column": 1, "file_row": 35}
+
+
+ODD = 'text = "é\\t" + \'\U0001f600\'  # \\ "quoted" /\u2028'
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize("as_list", [True, False])
+@pytest.mark.parametrize("style", STYLES)
+def test_positions_in_the_file(style: str, as_list: bool, ending: str) -> None:
+    """Finds each word where a plain search of the file does, whatever is written as an escape in front of it."""
+    cells = ["# title", SETUP, f"if 1:  # {ODD} mark1\n\tmark2\n", "", f"{ODD}\nmark3 = 4"]
+    marks = "\n".join(f"{ODD} mark{n}" for n in range(4, 9))
+    book = notebook(*cells, marks, as_list=as_list, deep={"a": [[{"source": ["x", "]}"]}]]})
+    book["cells"][2]["outputs"] = [{"text": ["x\n", "[{"]}]
+    text = json.dumps(book, **STYLES[style]).replace("\n", ending)
+    read = Source.from_bytes(text.encode(), "a.ipynb")
+    for n in range(1, 9):
+        at = text.index(f"mark{n}")
+        wanted = Position(text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
+        assert read.in_file(read.position(read.text.index(f"mark{n}"))) == wanted, n
+
+
+def test_positions_at_borders_in_the_file() -> None:
+    """Moves what is past a line to its end, and knows the places of a program that was changed."""
+    book = notebook("x = 1\ny = 22", "!ls -a", "", "z = 3")
+    book["cells"].append({"cell_type": "code", "source": ["a = ", "1\nb", "", " = 2"]})
+    book["cells"] += [{"cell_type": "code"}, {"cell_type": "code", "source": [1]}]
+    read = Source.from_bytes(written(book, "minified"), "a.ipynb")
+    places = [
+        (1, 1, '{"c'),
+        (2, 3, "= 1"),
+        (2, 99, '\\n"'),
+        (3, 7, '"]}'),
+        (4, 1, '"]}'),
+        (5, 1, "!ls"),
+        (5, 99, '"]}'),
+    ]
+    places += [(7, 1, "[]}"), (8, 1, "z ="), (10, 5, "1\\n"), (11, 2, " = "), (13, 1, '{"c'), (14, 1, "[1]")]
+    found = [(line, column, read.in_file(Position(line, column))) for line, column, _ in places]
+    assert [(line, n, read.content[at.column - 1 :][:3]) for line, n, at in found] == places
+    changed = read.with_text(read.text.replace("y = 22", "yy = 4\nw = 5"))
+    assert changed.content[changed.in_file(Position(4, 1)).column - 1 :].startswith('w = 5"]')
+    plain = Source("a.py", "x = 1\n")
+    assert plain.in_file(Position(1, 3)) == Position(1, 3)
+    assert Notebook.of([(1, "x")]).index(1, 1, 1) == 0
+
+
+def test_deep_and_wide_notebooks_are_read() -> None:
+    """Walks over what is no source without descending into it."""
+    book = notebook(SETUP, LOOP)
+    text = json.dumps(book)
+    data = f'{{"x": {"[" * 800}{"]" * 800}, {text[1:]}'.encode()
+    read = Source.from_bytes(data, "a.ipynb")
+    assert sources(read.with_text(fix(read).text).encode()) == [SETUP, CLEARED]
 
 
 def test_frames_over_several_cells() -> None:
