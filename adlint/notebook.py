@@ -6,7 +6,8 @@
     # cell 3
     loss.backward()
 
-Lines and columns of a cell stay what they are. Writing back touches the JSON strings of changed lines only; lines that
+Lines and columns of a cell stay what they are: where a whole cell is indented, form feeds stand for the indent, after
+which Python counts from the margin. Writing back touches the JSON strings of changed lines only; lines that
 stand for something else, and the borders of cells, cannot be changed. Reads no files, prints nothing.
 """
 
@@ -24,6 +25,7 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_INDENT = re.compile(r"(?:[ \t]*\r?\n)*([ \t]+)(?=\S)")  # IPython takes the first line's off all lines
 _CELL_MAGIC = re.compile(r"[ \t]*%%[ \t]*(\w*)")
 _PYTHON_CELLS = frozenset({"capture", "debug", "ipytest", "prun", "pypy", "python", "python3", "time", "timeit"})
 _MAGIC = re.compile(r"[ \t]*(?:[%!?]|[\w.*\[\]]+\?{1,2}[ \t]*$)", re.MULTILINE)
@@ -57,7 +59,7 @@ class Cell:
     """A code cell: its number among all cells, its lines as they are in the notebook and as Python.
 
     `error` says why the cell is left out, with the line and column in it. `whole` means that the notebook keeps each
-    line as a string of its own, or all of them as one.
+    line as a string of its own, or all of them as one, and does not indent the whole cell.
     """
 
     number: int
@@ -236,6 +238,8 @@ def _cell(number: int, cell: dict[str, Any]) -> Cell:
     python = None if other else _python(whole)
     if python is None:
         return Cell(number, lines, _blank(lines), whole=each)
+    if indent := _INDENT.match(python):
+        python, each = re.sub(f"^{indent[1]}", "\f" * len(indent[1]), python, flags=re.MULTILINE), False
     error = _error(python)
     if "\r" in python.replace("\r\n", ""):
         error = "a carriage return stands alone", 1, 1
