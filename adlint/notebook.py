@@ -6,8 +6,8 @@
     # cell 3
     loss.backward()
 
-Lines and columns of a cell stay what they are: where a whole cell is indented, form feeds stand for the indent, after
-which Python counts from the margin. Writing back touches the JSON strings of changed lines only; lines that
+Lines and columns of a cell stay what they are: form feeds, after which Python counts from the margin, stand for the
+indent of a whole cell and for prompts. Writing back touches the JSON strings of changed lines only; lines that
 stand for something else, and the borders of cells, cannot be changed. Reads no files, prints nothing.
 """
 
@@ -25,13 +25,17 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_INDENT = re.compile(r"(?:[ \t]*\r?\n)*([ \t]+)(?=\S)")  # IPython takes the first line's off all lines
-_CELL_MAGIC = re.compile(r"[ \t]*%%[ \t]*(\w*)")
+_INDENT = re.compile(r"(?:[ \t]*\r?\n)*([ \t]+)(?=\S)")
+_PROMPTS = (
+    (re.compile(r"\s*>>>(?: |$)", re.MULTILINE), re.compile(r"^[ \t\f]*(?:>>>|\.\.\.)(?: |$)", re.MULTILINE)),
+    (re.compile(r"\s*In \[\d+\]: "), re.compile(r"^(?:\f*In \[\d+\]: |[ \t\f]*\.{3,}: ?)", re.MULTILINE)),
+)
+_CELL_MAGIC = re.compile(r"[ \t\f]*%%[ \t]*(\w*)")
 _PYTHON_CELLS = frozenset({"capture", "debug", "ipytest", "prun", "pypy", "python", "python3", "time", "timeit"})
-_MAGIC = re.compile(r"[ \t]*(?:[%!?]|[\w.*\[\]]+\?{1,2}[ \t]*$)", re.MULTILINE)
-_TIMED = re.compile(r"[ \t]*(%(?:time|timeit|prun)[ \t]+)(?![-\s])([^\n]*)")
-_ASSIGNED = re.compile(r"([ \t]*[A-Za-z_][\w \t,.\[\]*:'\"]*=[ \t]*)[%!][^\n]*")
-_SHELL = re.compile(r"(?:pip3?|conda|mamba|cd|ls|mkdir|rm|cp|mv|cat|wget|curl|git|unzip|tar)[ \t]+[-\w./~\"']")
+_MAGIC = re.compile(r"[ \t\f]*(?:[%!?]|[\w.*\[\]]+\?{1,2}[ \t]*$)", re.MULTILINE)
+_TIMED = re.compile(r"[ \t\f]*(%(?:time|timeit|prun)[ \t]+)(?![-\s])([^\n]*)")
+_ASSIGNED = re.compile(r"([ \t\f]*[A-Za-z_][\w \t,.\[\]*:'\"]*=[ \t]*)[%!][^\n]*")
+_SHELL = re.compile(r"\f*(?:pip3?|conda|mamba|cd|ls|mkdir|rm|cp|mv|cat|wget|curl|git|unzip|tar)[ \t]+[-\w./~\"']")
 _TOKEN = re.compile(
     r'''
       (?P<string>"""(?:[^\\]|\\.)*?"""|\'\'\'(?:[^\\]|\\.)*?\'\'\'|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
@@ -59,7 +63,7 @@ class Cell:
     """A code cell: its number among all cells, its lines as they are in the notebook and as Python.
 
     `error` says why the cell is left out, with the line and column in it. `whole` means that the notebook keeps each
-    line as a string of its own, or all of them as one, and does not indent the whole cell.
+    line as a string of its own, or all of them as one, and the cell has no margin of blanks or prompts.
     """
 
     number: int
@@ -235,11 +239,11 @@ def _cell(number: int, cell: dict[str, Any]) -> Cell:
     metadata = cell.get("metadata")
     editor = metadata.get("vscode") if isinstance(metadata, dict) else None
     other = isinstance(editor, dict) and editor.get("languageId", "python") != "python"
-    python = None if other else _python(whole)
+    plain = _unmargined(whole)
+    each = each and plain == whole
+    python = None if other else _python(plain)
     if python is None:
         return Cell(number, lines, _blank(lines), whole=each)
-    if indent := _INDENT.match(python):
-        python, each = re.sub(f"^{indent[1]}", "\f" * len(indent[1]), python, flags=re.MULTILINE), False
     error = _error(python)
     if "\r" in python.replace("\r\n", ""):
         error = "a carriage return stands alone", 1, 1
@@ -253,6 +257,16 @@ def _blank(lines: tuple[str, ...]) -> tuple[str, ...]:
 def _closed(lines: tuple[str, ...]) -> str:
     text = "".join(lines)
     return text if text.endswith("\n") or not text else text + "\n"
+
+
+def _unmargined(source: str) -> str:
+    """Put form feeds in the place of what IPython takes off every line: the indent of the first, and prompts."""
+    if indent := _INDENT.match(source):
+        source = re.sub(f"^{indent[1]}", "\f" * len(indent[1]), source, flags=re.MULTILINE)
+    for first, every in _PROMPTS:
+        if first.match(source):
+            source = every.sub(lambda found: "\f" * len(found[0]), source)
+    return source
 
 
 def _python(source: str) -> str | None:
@@ -303,7 +317,7 @@ def _logical_end(text: str, start: int) -> int:
 def _neutral(line: str) -> str | None:
     """Return what stands for a magic or shell line; None if the line is none."""
     ending = "\n" if line.endswith("\n") else ""
-    indent = line[: len(line) - len(line.lstrip(" \t"))]
+    indent = line[: len(line) - len(line.lstrip(" \t\f"))]
     if found := _TIMED.match(line):
         simple = f"{indent}{'pass;':{len(found[1])}}{found[2].rstrip()}"
         if _error(simple.strip()) is None:

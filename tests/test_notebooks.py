@@ -112,6 +112,9 @@ def test_a_comment_like_the_border_is_none() -> None:
         ("s = 'a'  # it's\n%time f(s)", "s = 'a'  # it's\npass; f(s)"),
         ("ls = 3\ncat = ls", "ls = 3\ncat = ls"),
         ("\n  if x:\n    y\n  !ls", "\n\f\fif x:\n\f\f  y\n\f\fpass"),
+        (">>> if x:\n...     y\n...\n>>> !ls\n1", "\f\f\f\fif x:\n\f\f\f\f    y\n\f\f\f\n\f\f\f\fpass\n1"),
+        (" >>> x\n ... ls", "\f\f\f\f\fx\n\f\f\f\f\fls"),
+        ("In [12]: %time x\n    ...: y", "\f\f\f\f\f\f\f\f\fpass; x\n\f\f\f\f\f\f\f\f\fy"),
         ("x = [\n  1,\n]\n!ls", "x = [\n  1,\n]\npass"),
     ],
 )
@@ -407,6 +410,8 @@ POOL = [
     "def f(x):\n    %time x\n    return x",
     "print(",
     "  x = 1",
+    "\n  %%time\n  x = 1\n y",
+    ">>> x = 1\n...",
     "x = 1\r\ny = 2\r\n",
     "x = 1\ry = 2",
     "x = '\ud800'",
