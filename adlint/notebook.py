@@ -6,7 +6,8 @@
     # cell 3
     loss.backward()
 
-Lines and columns of a cell stay what they are. Writing back touches the JSON strings of changed lines only; lines that
+Lines and columns of a cell stay what they are: form feeds, after which Python counts from the margin, stand for the
+indent of a whole cell and for prompts. Writing back touches the JSON strings of changed lines only; lines that
 stand for something else, and the borders of cells, cannot be changed. Reads no files, prints nothing.
 """
 
@@ -24,12 +25,17 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_CELL_MAGIC = re.compile(r"[ \t]*%%[ \t]*(\w*)")
+_INDENT = re.compile(r"(?:[ \t]*\r?\n)*([ \t]+)(?=\S)")
+_PROMPTS = (
+    (re.compile(r"\s*>>>(?: |$)", re.MULTILINE), re.compile(r"^[ \t\f]*(?:>>>|\.\.\.)(?: |$)", re.MULTILINE)),
+    (re.compile(r"\s*In \[\d+\]: "), re.compile(r"^(?:\f*In \[\d+\]: |[ \t\f]*\.{3,}: ?)", re.MULTILINE)),
+)
+_CELL_MAGIC = re.compile(r"[ \t\f]*%%[ \t]*(\w*)")
 _PYTHON_CELLS = frozenset({"capture", "debug", "ipytest", "prun", "pypy", "python", "python3", "time", "timeit"})
-_MAGIC = re.compile(r"[ \t]*(?:[%!?]|[\w.*\[\]]+\?{1,2}[ \t]*$)", re.MULTILINE)
-_TIMED = re.compile(r"[ \t]*(%(?:time|timeit|prun)[ \t]+)(?![-\s])([^\n]*)")
-_ASSIGNED = re.compile(r"([ \t]*[A-Za-z_][\w \t,.\[\]*:'\"]*=[ \t]*)[%!][^\n]*")
-_SHELL = re.compile(r"(?:pip3?|conda|mamba|cd|ls|mkdir|rm|cp|mv|cat|wget|curl|git|unzip|tar)[ \t]+[-\w./~\"']")
+_MAGIC = re.compile(r"[ \t\f]*(?:[%!?]|[\w.*\[\]]+\?{1,2}[ \t]*$)", re.MULTILINE)
+_TIMED = re.compile(r"[ \t\f]*(%(?:time|timeit|prun)[ \t]+)(?![-\s])([^\n]*)")
+_ASSIGNED = re.compile(r"([ \t\f]*[A-Za-z_][\w \t,.\[\]*:'\"]*=[ \t]*)[%!][^\n]*")
+_SHELL = re.compile(r"\f*(?:pip3?|conda|mamba|cd|ls|mkdir|rm|cp|mv|cat|wget|curl|git|unzip|tar)[ \t]+[-\w./~\"']")
 _TOKEN = re.compile(
     r'''
       (?P<string>"""(?:[^\\]|\\.)*?"""|\'\'\'(?:[^\\]|\\.)*?\'\'\'|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
@@ -39,6 +45,8 @@ _TOKEN = re.compile(
 )
 _SPACE = re.compile(r"[ \t\r\n]*")
 _ATOM = re.compile(r"[^\s,\]}]+")
+_BRACKET = re.compile(r'"(?:[^"\\]+|\\.)*"|[\[{\]}]')
+_WRITTEN = re.compile(r"\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u.{4}|\\?.")
 
 
 class NotANotebook(Exception):
@@ -55,7 +63,7 @@ class Cell:
     """A code cell: its number among all cells, its lines as they are in the notebook and as Python.
 
     `error` says why the cell is left out, with the line and column in it. `whole` means that the notebook keeps each
-    line as a string of its own, or all of them as one.
+    line as a string of its own, or all of them as one, and the cell has no margin of blanks or prompts.
     """
 
     number: int
@@ -117,6 +125,29 @@ class Notebook:
         """Return the line of the program that is that line of that cell."""
         return next((at for n, at in self._borders(self.text) if n == number), 0) + line
 
+    def index(self, number: int, line: int, column: int) -> int:
+        """Return the index in the JSON text of that column of that line of that cell; 0 where there is no such cell.
+
+        A column past the end of a line is at its end, as is a line past the last one.
+        """
+        cell = next((cell for cell in self.cells if cell.number == number), None)
+        if cell is None or not self.json:
+            return 0
+        source = self._sources[number - 1]
+        if not cell.lines:
+            return source.start
+        text = cell.lines[line - 1] if 0 < line <= len(cell.lines) else ""
+        before = sum(map(len, cell.lines[: max(line - 1, 0)])) + min(column - 1, len(text.rstrip("\r\n")))
+        at = source.start
+        for start, end in source.items if source.listed else ((source.start, source.end),):
+            at = start + 1
+            for count, character in enumerate(_WRITTEN.finditer(self.json, at, end - 1)):
+                if count == before:
+                    return character.start()
+                at = character.end()
+            before -= len(json.loads(self.json[start:end]))
+        return at
+
     def admits(self, edits: list[tuple[int, int, int, int, str]]) -> bool:
         """Tell whether edits of the program (line and column from, line and column to, content) can be written back.
 
@@ -145,11 +176,10 @@ class Notebook:
         if text == self.text:
             return self.json
         result = self.json
-        sources = _sources(self.json)
         for cell, lines in reversed(list(self.changed(text))):
             if not cell.whole:
                 raise ValueError(f"the lines of cell {cell.number} are not strings of their own")
-            result = _replaced(result, sources[cell.number - 1], lines)
+            result = _replaced(result, self._sources[cell.number - 1], lines)
         return result
 
     def changed(self, text: str) -> Iterator[tuple[Cell, list[str]]]:
@@ -165,6 +195,10 @@ class Notebook:
         for cell, (_, at), end in zip(self.cells, borders, ends, strict=True):
             if "".join(lines[at:end]) != _closed(cell.python):
                 yield cell, _restored(cell, lines[at:end])
+
+    @cached_property
+    def _sources(self) -> list[_Strings]:
+        return _sources(self.json)
 
     def _borders(self, text: str) -> list[tuple[int, int]]:
         """Return the number of each cell and the line of the comment above it."""
@@ -205,7 +239,9 @@ def _cell(number: int, cell: dict[str, Any]) -> Cell:
     metadata = cell.get("metadata")
     editor = metadata.get("vscode") if isinstance(metadata, dict) else None
     other = isinstance(editor, dict) and editor.get("languageId", "python") != "python"
-    python = None if other else _python(whole)
+    plain = _unmargined(whole)
+    each = each and plain == whole
+    python = None if other else _python(plain)
     if python is None:
         return Cell(number, lines, _blank(lines), whole=each)
     error = _error(python)
@@ -221,6 +257,16 @@ def _blank(lines: tuple[str, ...]) -> tuple[str, ...]:
 def _closed(lines: tuple[str, ...]) -> str:
     text = "".join(lines)
     return text if text.endswith("\n") or not text else text + "\n"
+
+
+def _unmargined(source: str) -> str:
+    """Put form feeds in the place of what IPython takes off every line: the indent of the first, and prompts."""
+    if indent := _INDENT.match(source):
+        source = re.sub(f"^{indent[1]}", "\f" * len(indent[1]), source, flags=re.MULTILINE)
+    for first, every in _PROMPTS:
+        if first.match(source):
+            source = every.sub(lambda found: "\f" * len(found[0]), source)
+    return source
 
 
 def _python(source: str) -> str | None:
@@ -271,7 +317,7 @@ def _logical_end(text: str, start: int) -> int:
 def _neutral(line: str) -> str | None:
     """Return what stands for a magic or shell line; None if the line is none."""
     ending = "\n" if line.endswith("\n") else ""
-    indent = line[: len(line) - len(line.lstrip(" \t"))]
+    indent = line[: len(line) - len(line.lstrip(" \t\f"))]
     if found := _TIMED.match(line):
         simple = f"{indent}{'pass;':{len(found[1])}}{found[2].rstrip()}"
         if _error(simple.strip()) is None:
@@ -371,12 +417,17 @@ def _sources(text: str) -> list[_Strings]:
 
 
 def _walk(text: str, at: int, path: tuple[Any, ...], found: dict[tuple[Any, ...], Any]) -> int:
-    """Note where the values of a JSON text are, the length of lists with them; return the end of the value at `at`."""
+    """Note where the values that lead to the sources of cells are, the length of lists with them.
+
+    Returns the end of the value at `at`.
+    """
     opening = text[at]
     end: int
     count: int | None = None
     if opening == '"':
         _, end = scanstring(text, at + 1, False)
+    elif opening in "[{" and path and not (path[0] == "cells" and path[2:] in ((), ("source",))):
+        end = _closing(text, at)
     elif opening in "[{":
         count, end = 0, _skip(text, at + 1)
         while text[end] not in "]}":
@@ -391,9 +442,19 @@ def _walk(text: str, at: int, path: tuple[Any, ...], found: dict[tuple[Any, ...]
     else:
         atom = _ATOM.match(text, at)
         end = atom.end() if atom else at + 1
-    if len(path) <= 4 and (not path or path[0] == "cells"):
+    if not path or path[0] == "cells":
         found[path] = (at, end, count if opening == "[" else None)
     return end
+
+
+def _closing(text: str, at: int) -> int:
+    """Return the end of the list or object that begins at `at`, however deep it is."""
+    depth = 0
+    for found in _BRACKET.finditer(text, at):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(found[0], 0)
+        if not depth:
+            return found.end()
+    return len(text)
 
 
 def _skip(text: str, at: int) -> int:

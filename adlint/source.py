@@ -1,6 +1,7 @@
 """Bytes ⇄ Source: the first hop: decodes a file, keeps what it takes to write it back, does position arithmetic.
 
-A notebook is the program that its code cells are, in their order; `place` says where in which cell a position is.
+A notebook is the program that its code cells are, in their order; `place` says where in which cell a position is,
+`in_file` where in the JSON text.
 
 Lines end at "\\n", "\\r\\n" and "\\r" only, as Python's own tokenizer has it; form feeds and Unicode separators are
 ordinary characters. Positions are 1-based lines and columns in code points. Knows nothing of rules; prints nothing.
@@ -100,6 +101,20 @@ class Source:
             return None, position
         cell, line = self.notebook.place(self.text, position.line)
         return cell, Position(line, position.column)
+
+    def in_file(self, position: Position) -> Position:
+        """Return where a position is in the file: in a notebook, the line and column in its JSON text."""
+        if self.notebook is None or not self.notebook.json:
+            return position
+        notebook = self._file.notebook or self.notebook
+        return self._file.position(notebook.index(*self.notebook.place(self.text, position.line), position.column))
+
+    @cached_property
+    def _file(self) -> Source:
+        """The JSON text of a notebook as a text, with the notebook that it is."""
+        text = self.content
+        unchanged = self.notebook is not None and text == self.notebook.json
+        return Source(self.filename, text, notebook=self.notebook if unchanged else Notebook.read(text))
 
     def admits(self, edits: Iterable[Edit]) -> bool:
         """Whether these edits of the text can be made in the file."""

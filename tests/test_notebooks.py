@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
@@ -10,6 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
 
 from adlint.config import Settings
 from adlint.diagnostics import Diagnostic, Position, Span
@@ -107,6 +111,10 @@ def test_a_comment_like_the_border_is_none() -> None:
         ("x = a \\\n  % b", "x = a \\\n  % b"),
         ("s = 'a'  # it's\n%time f(s)", "s = 'a'  # it's\npass; f(s)"),
         ("ls = 3\ncat = ls", "ls = 3\ncat = ls"),
+        ("\n  if x:\n    y\n  !ls", "\n\f\fif x:\n\f\f  y\n\f\fpass"),
+        (">>> if x:\n...     y\n...\n>>> !ls\n1", "\f\f\f\fif x:\n\f\f\f\f    y\n\f\f\f\n\f\f\f\fpass\n1"),
+        (" >>> x\n ... ls", "\f\f\f\f\fx\n\f\f\f\f\fls"),
+        ("In [12]: %time x\n    ...: y", "\f\f\f\f\f\f\f\f\fpass; x\n\f\f\f\f\f\f\f\f\fy"),
         ("x = [\n  1,\n]\n!ls", "x = [\n  1,\n]\npass"),
     ],
 )
@@ -192,6 +200,13 @@ def test_a_cell_whose_strings_are_no_lines() -> None:
         read.with_text(read.text.replace("loss.backward()", "pass")).encode()
 
 
+def test_an_indented_cell() -> None:
+    """Analyses a cell that is indented as a whole, at its own columns, and mends nothing in it."""
+    book = source(SETUP, "\n".join(f"  {line}" for line in LOOP.splitlines()))
+    (found,) = lint(book)
+    assert (found.name, found.fix, book.place(found.span.start)) == ("missing-zero-grad", None, (2, Position(4, 7)))
+
+
 def test_an_empty_cell_is_filled() -> None:
     """Writes a list of lines where there was an empty one, and takes a comment for no border."""
     book = source("x = 1", "", "y = 2")
@@ -211,9 +226,63 @@ def test_reports_count_lines_in_cells() -> None:
     assert "\n4 |     loss.backward()\n" in texts["text"]
     assert "\n4 +     optimizer.zero_grad()\n" in texts["text"]
     (item,) = json.loads(texts["json"])
-    assert item["location"] == {"cell": 3, "row": 4, "column": 5}
-    assert item["related"][0]["location"] == {"cell": 3, "row": 5, "column": 5}
-    assert item["fix"]["edits"][0]["location"] == {"cell": 3, "row": 4, "column": 1}
+    assert item["location"] == {"cell": 3, "row": 4, "column": 5, "file_row": 35}
+    assert item["related"][0]["location"] == {"cell": 3, "row": 5, "column": 5, "file_row": 36}
+    assert item["fix"]["edits"][0]["location"] == {"cell": 3, "row": 4, "column": 1, "file_row": 35}
+
+
+ODD = 'text = "é\\t" + \'\U0001f600\'  # \\ "quoted" /\u2028'
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize("as_list", [True, False])
+@pytest.mark.parametrize("style", STYLES)
+def test_positions_in_the_file(style: str, as_list: bool, ending: str) -> None:
+    """Finds each word where a plain search of the file does, whatever is written as an escape in front of it."""
+    cells = ["# title", SETUP, f"if 1:  # {ODD} mark1\n\tmark2\n", "", f"{ODD}\nmark3 = 4"]
+    marks = "\n".join(f"{ODD} mark{n}" for n in range(4, 9))
+    book = notebook(*cells, marks, as_list=as_list, deep={"a": [[{"source": ["x", "]}"]}]]})
+    book["cells"][2]["outputs"] = [{"text": ["x\n", "[{"]}]
+    text = json.dumps(book, **STYLES[style]).replace("\n", ending)
+    read = Source.from_bytes(text.encode(), "a.ipynb")
+    for n in range(1, 9):
+        at = text.index(f"mark{n}")
+        wanted = Position(text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
+        assert read.in_file(read.position(read.text.index(f"mark{n}"))) == wanted, n
+
+
+def test_positions_at_borders_in_the_file() -> None:
+    """Moves what is past a line to its end, and knows the places of a program that was changed."""
+    book = notebook("x = 1\ny = 22", "!ls -a", "", "z = 3")
+    book["cells"].append({"cell_type": "code", "source": ["a = ", "1\nb", "", " = 2"]})
+    book["cells"] += [{"cell_type": "code"}, {"cell_type": "code", "source": [1]}]
+    read = Source.from_bytes(written(book, "minified"), "a.ipynb")
+    places = [
+        (1, 1, '{"c'),
+        (2, 3, "= 1"),
+        (2, 99, '\\n"'),
+        (3, 7, '"]}'),
+        (4, 1, '"]}'),
+        (5, 1, "!ls"),
+        (5, 99, '"]}'),
+    ]
+    places += [(7, 1, "[]}"), (8, 1, "z ="), (10, 5, "1\\n"), (11, 2, " = "), (13, 1, '{"c'), (14, 1, "[1]")]
+    found = [(line, column, read.in_file(Position(line, column))) for line, column, _ in places]
+    assert [(line, n, read.content[at.column - 1 :][:3]) for line, n, at in found] == places
+    changed = read.with_text(read.text.replace("y = 22", "yy = 4\nw = 5"))
+    assert changed.content[changed.in_file(Position(4, 1)).column - 1 :].startswith('w = 5"]')
+    plain = Source("a.py", "x = 1\n")
+    assert plain.in_file(Position(1, 3)) == Position(1, 3)
+    assert Notebook.of([(1, "x")]).index(1, 1, 1) == 0
+
+
+def test_deep_and_wide_notebooks_are_read() -> None:
+    """Walks over what is no source without descending into it."""
+    book = notebook(SETUP, LOOP)
+    text = json.dumps(book)
+    data = f'{{"x": {"[" * 800}{"]" * 800}, {text[1:]}'.encode()
+    read = Source.from_bytes(data, "a.ipynb")
+    assert sources(read.with_text(fix(read).text).encode()) == [SETUP, CLEARED]
 
 
 def test_frames_over_several_cells() -> None:
@@ -316,3 +385,145 @@ def _levels() -> tuple[Any, Any]:
     from adlint.diagnostics import Certainty, Severity
 
     return Severity.ERROR, Certainty.DEFINITE
+
+
+MAGICS = [
+    "%matplotlib inline",
+    "!ls -l | head",
+    "%%bash\nfor x in *; do echo $x; done",
+    "%time",
+    "?print",
+    "a = !ls",
+    "",
+]
+WRONG = [
+    LOOP,
+    "%%time\nmodel.eval()\nfor inputs, _ in batches:\n    print(model(inputs).argmax(1))",
+    "loss = model(batches[0][0]).sum()\nloss.backward()\nloss.backward()",
+]
+POOL = [
+    *MAGICS,
+    *WRONG,
+    SETUP,
+    CLEARED,
+    ODD,
+    "def f(x):\n    %time x\n    return x",
+    "print(",
+    "  x = 1",
+    "\n  %%time\n  x = 1\n y",
+    ">>> x = 1\n...",
+    "x = 1\r\ny = 2\r\n",
+    "x = 1\ry = 2",
+    "x = '\ud800'",
+    "# cell 1\n# cell 2",
+    "x = 1\n\n\n",
+]
+SOURCES = st.one_of(
+    st.sampled_from(POOL).map(lambda text: text.splitlines(keepends=True)),
+    st.sampled_from(POOL),
+    st.sampled_from(POOL).map(lambda text: [text[:5], "", text[5:]]),
+    st.sampled_from([None, 3, [1], [[]], {}, [""], [], {"source": "x"}]),
+)
+CELLS = st.fixed_dictionaries(
+    {"cell_type": st.sampled_from(["code", "code", "code", "markdown", "raw", "x", None])},
+    optional={
+        "source": SOURCES,
+        "metadata": st.sampled_from([{}, None, {"vscode": {"languageId": "sql"}}, {"source": ["x"]}]),
+        "outputs": st.sampled_from([[], [{"text": ["]}", '\\\\"\u00e9[']}], [[[{"source": [{}]}]]]]),
+    },
+)
+LAYOUTS = st.fixed_dictionaries(
+    {
+        "indent": st.sampled_from([None, 0, 1, 4, "\t"]),
+        "ensure_ascii": st.booleans(),
+        "sort_keys": st.booleans(),
+        "separators": st.sampled_from([(",", ":"), (", ", ": "), (" ,", " : "), (",\t", ":\r\n")]),
+    }
+)
+
+
+@st.composite
+def books(draw: st.DrawFn) -> bytes:
+    """Draw the bytes of a notebook in some layout, most often a sound one."""
+    cells = draw(st.lists(CELLS | st.sampled_from([None, 3, {}]), max_size=6))
+    if draw(st.booleans()):
+        as_list = draw(st.booleans())
+        cells[:0] = notebook("# title", SETUP, draw(st.sampled_from(MAGICS)), as_list=as_list)["cells"]
+        cells += notebook(draw(st.sampled_from(WRONG)), as_list=as_list)["cells"]
+    book = {
+        "nbformat": draw(st.sampled_from([4, 4, 4, 4, 3])),
+        "cells": cells,
+        "metadata": {"cells": [{"source": "x"}]},
+    }
+    text = json.dumps(book, **draw(LAYOUTS))
+    if draw(st.booleans()):
+        text = text.replace("\n", "\r\n")
+    return (b"\xef\xbb\xbf" if draw(st.booleans()) else b"") + text.encode("utf-8", "surrogatepass")
+
+
+def survives(data: bytes) -> None:
+    """Read, find and mend: nothing is lost, and nothing but sources of code cells changes."""
+    try:
+        book = Source.from_bytes(data, "a.ipynb")
+    except Unreadable:
+        return
+    assert book.encode() == data
+    for item in lint(book):
+        assert item.code != "AD003", item.message
+        for place in (item.span.start, item.span.end):
+            book.in_file(place)
+    mended = book.with_text(fix(book, unsafe=True).text).encode()
+    old, new = json.loads(data.decode("utf-8-sig")), json.loads(mended.decode("utf-8-sig"))
+    for was, now in zip(old["cells"], new["cells"], strict=True):
+        if was != now:
+            assert was["cell_type"] == "code"
+            assert type(was.pop("source")) is type(now.pop("source"))
+    assert old == new
+
+
+@examples(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=books())
+def test_any_notebook(data: bytes) -> None:
+    """Reads whatever JSON has cells, in every layout."""
+    survives(data)
+
+
+@examples(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=books(), at=st.integers(0, 10_000), cut=st.integers(0, 8), put=st.binary(max_size=4))
+def test_any_bytes(data: bytes, at: int, cut: int, put: bytes) -> None:
+    """Reads a damaged file, or says that it cannot."""
+    at %= len(data) + 1
+    survives(data[:at] + put + data[at + cut :])
+
+
+@examples(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(choice=st.data())
+def test_borders_of_cells_mean_nothing(wrong_texts: list[str], choice: st.DataObject) -> None:
+    """Finds the same wherever a program is cut into cells, and whatever cells stand between that are no Python."""
+    text = choice.draw(st.sampled_from(wrong_texts))
+    lines = text.split("\n")
+    tree = ast.parse(text).body
+    tops = [min([n.lineno, *(d.lineno for d in getattr(n, "decorator_list", []))]) for n in tree[1:]]
+    borders = sorted(choice.draw(st.sets(st.sampled_from(tops), max_size=5))) if tops else []
+    cells: list[str] = []
+    firsts: dict[int, int] = {}
+    for first, end in zip([1, *borders], [*borders, len(lines) + 1], strict=True):
+        cells += choice.draw(st.lists(st.sampled_from([*MAGICS, "# title"]), max_size=2))
+        cells.append("\n".join(lines[first - 1 : end - 1]))
+        firsts[len(cells)] = first
+    book = source(*cells)
+    found = []
+    for item in lint(book):
+        number, place = book.place(item.span.start)
+        found.append((firsts[number or 0] + place.line - 1, place.column, item.name))
+    plain = lint(Source("case.py", text))
+    assert sorted(found) == sorted((item.span.start.line, item.span.start.column, item.name) for item in plain)
+
+
+@pytest.fixture(scope="module")
+def wrong_texts() -> list[str]:
+    """The wrong fixtures that say nothing to adlint in comments and are cut at the same lines by everyone."""
+    from conftest import cases
+
+    texts = [case.text for case in cases() if case.wrong and "adlint:" not in case.text]
+    return [text for text in texts if ";" not in text and "\f" not in text]

@@ -1,6 +1,6 @@
 """An array of objects, for programs: rows and columns are 1-based and count code points; ends are exclusive.
 
-In a notebook a place has its `cell` too, and rows are counted there.
+In a notebook a place has its `cell` too, and rows are counted there; `file_row` is the line of the file.
 """
 
 from __future__ import annotations
@@ -60,4 +60,7 @@ def _edit(edit: Edit, filename: str, result: Result) -> dict[str, Any]:
 
 def _place(result: Result, filename: str, position: Position) -> dict[str, int]:
     cell, place = result.place(filename, position)
-    return {**({} if cell is None else {"cell": cell}), "row": place.line, "column": place.column}
+    found = {"row": place.line, "column": place.column}
+    if cell is None:
+        return found
+    return {"cell": cell, **found, "file_row": result.sources[filename].in_file(position).line}
