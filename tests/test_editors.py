@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 import oracle
@@ -84,7 +84,7 @@ CLEAR, SUM = ("choose", 26, "AD201: call"), ("choose", 37, "AD102: add")
 MARKED = "# 😋 again\n# 😋\n" + EXPERT
 
 Step = tuple[object, ...]
-run = lru_cache(maxsize=None)(oracle.run)
+run = cache(oracle.run)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ EMACS = ("-Q", "--batch", "-l", str(DRIVERS / "drive.el"))
 NAMES = ("neovim", "neovim-system", "emacs")
 
 
-@lru_cache(maxsize=None)
+@cache
 def version(program: str) -> str:
     return subprocess.run([program, "--version"], capture_output=True, text=True, timeout=SECONDS).stdout.split("\n")[0]
 
@@ -206,7 +206,7 @@ def drive(editor: Editor, file: Path, *plan: Step, saving: bool = False) -> list
     assert (home / "out.json").exists(), said
     result = json.loads((home / "out.json").read_text(encoding="utf-8"))
     assert "error" not in result, f"{result['error']}\n{said}"
-    return [list(one) for one in result["seen"]]
+    return [list(one) for one in result.get("seen", ())]
 
 
 def written(place: Path, text: str = TRAINING, ending: str = "\n") -> Path:
