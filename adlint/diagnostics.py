@@ -5,7 +5,7 @@ Positions are 1-based lines and 1-based columns in code points, end-exclusive, o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 
@@ -90,7 +90,7 @@ class Diagnostic:
     span: Span
     related: tuple[Related, ...] = ()
     fix: Fix | None = None
-    uncalled: str = ""
+    uncalled: str = field(default="", kw_only=True)
 
     @property
     def url(self) -> str:
