@@ -23,6 +23,7 @@ from adlint.tape.values import (
     Gradient,
     Imported,
     Instance,
+    Key,
     Leaves,
     Library,
     Method,
@@ -314,13 +315,32 @@ def write(m: Machine, state: State, holder: Value, name: str, value: Value, site
             return
         if isinstance(thing, Module) and name in thing.attributes:
             library.exchange(m, state, thing.attributes[name], value, site)
+        if isinstance(thing, Module) and (isinstance(value, Unknown) or library.is_open(m, state, value)):
+            library.unsettle(m, state, holder)
         state.store[holder.id] = replace(thing, attributes={**thing.attributes, name: value})
     elif isinstance(holder, Unknown):
         state.store[("attribute", holder.key, name)] = value
+        adopt(m, state, holder.key, name, value, site)
         if value != NONE:
             library.escape(m, state, [value])
     else:
         state.store[("attribute", key_of(holder), name)] = value
+
+
+def adopt(m: Machine, state: State, part: Key, name: str, value: Value, site: p.Node) -> None:
+    """Give a member to a part of a network of which nobody knows the parts: it is a member of the network too."""
+    path = [name]
+    while isinstance(part, tuple) and len(part) == 3 and part[0] in ("attr", "item"):
+        path.append(str(part[2]))
+        part = part[1]
+    network = state.object(part) if isinstance(part, Ref) else None
+    if isinstance(part, Ref) and isinstance(network, Module) and not isinstance(value, Const):
+        whole = ".".join(reversed(path))
+        if whole in network.attributes:
+            library.exchange(m, state, network.attributes[whole], value, site)
+        if isinstance(value, Unknown) or library.is_open(m, state, value):
+            library.unsettle(m, state, part)
+        state.store[part.id] = replace(network, attributes={**network.attributes, whole: value})
 
 
 def owner(value: Value) -> Ref | None:

@@ -436,6 +436,7 @@ def assign(m: Machine, state: State, holder: Value, key: Value, value: Value, si
             attributes.blur(m, state, owner)
     elif isinstance(holder, Unknown):
         state.store[("attribute", holder.key, ("item", key_of(key)))] = value
+        attributes.adopt(m, state, holder.key, str(key_of(key)), value, site)
         library.escape(m, state, [value])
     elif isinstance(holder, Leaves):
         updates.update_in_place(m, state, holder, [value], site)

@@ -41,6 +41,9 @@ from adlint.tape.values import (
     key_of,
 )
 
+_ADDS = frozenset({"append", "extend", "insert", "add_module", "register_module", "register_parameter", "update"})
+"""Methods by which a part of a network takes in another one, where nobody knows what the part is."""
+
 
 def forward(m: Machine, state: State, module: Value, given: calls.Arguments, site: p.Node) -> Value:
     """Call a network."""
@@ -206,6 +209,9 @@ def unknown_call(m: Machine, state: State, callee: Value, given: calls.Arguments
     if library.is_alien(m, key):
         return alien_call(m, state, given)
     if isinstance(callee, Unknown) and isinstance(key, tuple) and len(key) == 3 and key[0] == "attr":
+        if key[2] in _ADDS:
+            for number, value in enumerate(given.values):
+                attributes.adopt(m, state, key[1], f"{key[2]} {number}", value, site)
         result = _named_method(m, state, key[1], str(key[2]), given, site)
         if result is not None:
             return result
