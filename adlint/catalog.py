@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     else:
         from importlib.abc import Traversable
 
+HOME = "https://adlint.readthedocs.io"
 FAMILIES = ("graph", "slots", "scope", "port", "meta")
 
 
@@ -55,6 +56,11 @@ class Rule:
     def message(self) -> str:
         """The usual message's template."""
         return self.messages["default"]
+
+    @property
+    def url(self) -> str:
+        """The page that explains the rule."""
+        return f"{HOME}/rules/{self.name}"
 
     @property
     def fix_title(self) -> str | None:

@@ -186,6 +186,7 @@ def _plain(name: str, filename: str, problem: str, position: Position) -> Diagno
         certainty=Certainty.DEFINITE,
         filename=filename,
         span=Span(position, position),
+        url=rule.url,
     )
 
 
@@ -287,6 +288,7 @@ def _partly(functions: Iterable[Function], program: Program) -> Diagnostic:
         certainty=Certainty.DEFINITE,
         filename=program.filename,
         span=program.span(ordered[0]),
+        url=rule.url,
     )
 
 

@@ -175,6 +175,7 @@ def _report(source: Source, item: Suppression, message: str, fix: Fix | None) ->
         filename=source.filename,
         span=source.span(item.start, item.end),
         fix=fix,
+        url=rule.url,
     )
 
 
