@@ -19,7 +19,7 @@ LEVELS = [
     {"diagnostics", "files", "notebook", "tables", "wildcards"},
     {"source", "profiles"},
     {"catalog", "program"},
-    {"guard", "positions", "config"},
+    {"guard", "positions", "config", "explanations", "fingerprints"},
     {"lower", "outline", "rewrite", "tape", "fixes", "suppressions"},
     {"checks"},
     {"linter", "discovery", "cache", "mentions", "follow", "callers"},
