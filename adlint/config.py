@@ -55,6 +55,10 @@ class Options:
     unsafe_fixes: bool
     diff: bool
     output_format: str
+    output_file: str | None
+    statistics: bool
+    show_files: bool
+    show_settings: bool
     config: str | None
     stdin_filename: str | None
     force_exclude: bool

@@ -101,6 +101,10 @@ class Source:
         cell, line = self.notebook.place(self.text, position.line)
         return cell, Position(line, position.column)
 
+    def in_file(self, position: Position) -> Position:
+        """Return where a position is in the file itself; of a notebook not yet known, and given as its start."""
+        return position if self.notebook is None else Position(1, 1)
+
     def admits(self, edits: Iterable[Edit]) -> bool:
         """Whether these edits of the text can be made in the file."""
         if self.notebook is None:
