@@ -166,14 +166,14 @@ def check(paths: tuple[str, ...], **flags: Any) -> int:
 
 def _conflict(options: Options, paths: Sequence[str]) -> str:
     """Return what is wrong with flags that do not go together, or nothing."""
-    from adlint.reports import tally
+    from adlint.reports import COUNTED
 
     given = [name for name in ("fix", "diff", "statistics", "output_file") if getattr(options, name)]
     flags = [f"--{name.replace('_', '-')}" for name in given]
     if options.diff and flags[-1] != "--diff":
         return f"`{flags[-1]}` is about the report, and `--diff` makes none"
-    if options.statistics and options.output_format not in tally.FORMATS:
-        return f"`--statistics` has the formats {', '.join(tally.FORMATS)}, not {options.output_format}"
+    if options.statistics and options.output_format not in COUNTED:
+        return f"`--statistics` has the formats {', '.join(COUNTED)}, not {options.output_format}"
     for name in ("show_files", "show_settings"):
         flag = f"--{name.replace('_', '-')}"
         if getattr(options, name) and flags:
@@ -300,9 +300,7 @@ def _report(
 ) -> int:
     """Print the report, to standard error if a text has been copied to standard output; return the exit status."""
     from adlint.linter import FAILED
-    from adlint.reports import Result, renderer, tally
-    from adlint.reports.hyperlinks import supported
-    from adlint.reports.summary import summarise
+    from adlint.reports import Result, renderer
 
     status = 1 if findings and not options.exit_zero else 0
     if any(item.name == FAILED for item in findings):
@@ -310,12 +308,23 @@ def _report(
     stream = sys.stderr if copied else sys.stdout
     terminal = stream.isatty() and not options.output_file
     color = _colors(options.color, terminal)
-    links = color and (terminal or bool(os.environ.get("FORCE_HYPERLINK"))) and supported(os.environ)
     result = Result(
-        tuple(findings), sources, mended, color, summary=not options.quiet, links=links, root=os.getcwd(), status=status
+        tuple(findings),
+        sources,
+        mended,
+        color,
+        summary=not options.quiet,
+        links=_links(color, terminal),
+        root=os.getcwd(),
+        status=status,
     )
     form = options.output_format
-    text = tally.render(result, form) if options.statistics else renderer(form)(result)
+    if options.statistics:
+        from adlint.reports.tally import render
+
+        text = render(result, form)
+    else:
+        text = renderer(form)(result)
     if options.output_file is None:
         stream.write(text)
         return status
@@ -325,6 +334,8 @@ def _report(
         _say(f"{options.output_file}: cannot be written: {error.strerror}")
         status = 2
     if not options.quiet:
+        from adlint.reports.summary import summarise
+
         stream.write(summarise(result) + "\n")
     return status
 
@@ -383,6 +394,15 @@ def _colors(wish: str, terminal: bool) -> bool:
     if os.environ.get("FORCE_COLOR"):
         return True
     return terminal and os.environ.get("TERM") != "dumb"
+
+
+def _links(color: bool, terminal: bool) -> bool:
+    """Decide on hyperlinks: none without colours; then FORCE_HYPERLINK, then what the terminal says of itself."""
+    if not color or not (terminal or os.environ.get("FORCE_HYPERLINK")):
+        return False
+    from adlint.reports.hyperlinks import supported
+
+    return supported(os.environ)
 
 
 def _split(values: Iterable[str]) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ FORMATS = (
     "rdjson",
     "markdown",
 )
+COUNTED = ("text", "concise", "grouped", "json", "json-lines", "markdown")
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ def render(settings: Settings) -> str:
     for name in values:
         if name in tables and values[name]:
             lines += ["", f"[{_key(name)}]", *(f"{_text(key)} = {_value(value)}" for key, value in values[name])]
-    lines += ["", f"# {len(settings.rules)} rules are enabled:"]
+    lines += ["", f"# enabled rules ({len(settings.rules)}):"]
     known: Mapping[str, str] = {rule.name: rule.id for rule in load().rules.values()}
     lines += [f"#   {known[name]} {name}: {severity.value}" for name, severity in settings.rules.items()]
     return "".join(line + "\n" for line in lines)

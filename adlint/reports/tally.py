@@ -11,8 +11,6 @@ from adlint.reports import Result
 from adlint.reports.hyperlinks import linked
 from adlint.reports.summary import summarise
 
-FORMATS = ("text", "concise", "grouped", "json", "json-lines", "markdown")
-
 
 @dataclass(frozen=True)
 class Count:
@@ -42,7 +40,7 @@ def counted(items: Iterable[Diagnostic]) -> list[Count]:
 
 
 def render(result: Result, form: str) -> str:
-    """Return the counts in one of `FORMATS`: a table, or objects of JSON."""
+    """Return the counts in one of the formats of `COUNTED`: a table, or objects of JSON."""
     counts = counted(result.diagnostics)
     if form == "json":
         return json.dumps([_object(count) for count in counts], indent=2) + "\n"
