@@ -17,7 +17,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from adlint.diagnostics import Applicability, Severity
+from adlint.diagnostics import Applicability, Severity, page
 from adlint.profiles import Profile, built_in, side_by_side
 from adlint.tables import CatalogError, Table, package_data, parse, tables_in
 
@@ -55,6 +55,11 @@ class Rule:
     def message(self) -> str:
         """The usual message's template."""
         return self.messages["default"]
+
+    @property
+    def url(self) -> str:
+        """The page that explains the rule."""
+        return page(self.name)
 
     @property
     def fix_title(self) -> str | None:

@@ -92,6 +92,10 @@ def application() -> click.Group:
         flag("--unsafe-fixes", does="Apply, with --fix or --diff, also fixes that need a look."),
         flag("--diff", does="Show what --fix would change, and change nothing."),
         form("--output-format", FORMATS, "Form of the report."),
+        click.Option(["--output-file"], metavar="FILE", help="Write the report to this file."),
+        flag("--statistics", does="Report how many findings of each rule there are, in place of the findings."),
+        flag("--show-files", does="List the files that would be linted, and stop."),
+        flag("--show-settings", does="Show the settings that hold for a path, and stop."),
         flag("--watch", does="Lint again whenever a file changes, until interrupted."),
         click.Option(["--config"], metavar="FILE", help="Use this adlint.toml or pyproject.toml everywhere."),
         click.Option(["--stdin-filename"], metavar="PATH", help="Name of the file that `-` reads."),
@@ -152,6 +156,13 @@ def check(paths: tuple[str, ...], **flags: Any) -> int:
         if options.watch:
             _watch(paths or (os.curdir,), chosen, options)
         finder = Finder(Path(options.config) if options.config else None, chosen)
+        if problem := _conflict(options, paths) or _unwritable(options.output_file):
+            _say(problem)
+            return 2
+        if options.show_settings:
+            return _show_settings(paths[0] if paths else os.curdir, finder, options)
+        if options.show_files:
+            return _show_files(paths or (os.curdir,), finder, options)
         if "-" not in paths:
             return _check_files(paths or (os.curdir,), finder, options)
         if len(paths) > 1:
@@ -187,6 +198,65 @@ def _watch(paths: Sequence[str], flags: Flags, options: Options) -> NoReturn:
         next(batches)
         if sys.stdout.isatty():
             sys.stdout.write("\x1b[2J\x1b[H")
+
+
+def _conflict(options: Options, paths: Sequence[str]) -> str:
+    """Return what is wrong with flags that do not go together, or nothing."""
+    from adlint.reports import COUNTED
+
+    given = [name for name in ("fix", "diff", "statistics", "output_file") if getattr(options, name)]
+    flags = [f"--{name.replace('_', '-')}" for name in given]
+    if options.diff and flags[-1] != "--diff":
+        return f"`{flags[-1]}` is about the report, and `--diff` makes none"
+    if options.statistics and options.output_format not in COUNTED:
+        return f"`--statistics` has the formats {', '.join(COUNTED)}, not {options.output_format}"
+    for name in ("show_files", "show_settings"):
+        flag = f"--{name.replace('_', '-')}"
+        if getattr(options, name) and flags:
+            return f"`{flag}` lints nothing: `{flags[0]}` does not go with it"
+    if options.show_files and options.show_settings:
+        return "`--show-files` and `--show-settings` do not go together"
+    if options.show_files and "-" in paths:
+        return "`--show-files` lists files, and standard input is none"
+    if options.show_settings and len(paths) > 1:
+        return "`--show-settings` takes one path"
+    return ""
+
+
+def _unwritable(file: str | None) -> str:
+    """Return why no report can be written to a file, as far as that shows beforehand, or nothing."""
+    if file is None:
+        return ""
+    if not file or os.path.isdir(file):
+        return f"`--output-file`: {file or 'the name'} is {'a folder' if file else 'empty'}"
+    parent = os.path.dirname(os.path.abspath(file))
+    return "" if os.path.isdir(parent) else f"`--output-file`: there is no folder {parent}"
+
+
+def _show_files(paths: Iterable[str], finder: Finder, options: Options) -> int:
+    """List the files that would be linted; say on standard error what cannot be looked at."""
+    from adlint.diagnostics import one_line
+    from adlint.discovery import discover
+
+    found = discover(paths, finder, force_exclude=options.force_exclude)
+    for problem in found.problems:
+        _say(f"{problem.path}: {problem.reason}", "warning")
+    sys.stdout.write("".join(one_line(file.path) + "\n" for file in found.files))
+    return 0
+
+
+def _show_settings(path: str, finder: Finder, options: Options) -> int:
+    """Show the settings that hold for a file or folder, or for standard input under its name."""
+    from pathlib import Path
+
+    from adlint.discovery import MissingPath
+    from adlint.reports import settings
+
+    place = Path(options.stdin_filename or "-" if path == "-" else path).absolute()
+    if path != "-" and not place.exists():
+        raise MissingPath(f"{path}: no such file or folder")
+    sys.stdout.write(settings.render(finder.of(place if place.is_dir() else place.parent)))
+    return 0
 
 
 def _check_files(paths: Iterable[str], finder: Finder, options: Options) -> int:
@@ -268,13 +338,54 @@ def _report(
     from adlint.linter import FAILED
     from adlint.reports import Result, renderer
 
-    stream = sys.stderr if copied else sys.stdout
-    color = _colors(options.color, stream.isatty())
-    result = Result(tuple(findings), sources, mended, color, summary=not options.quiet)
-    stream.write(renderer(options.output_format)(result))
+    status = 1 if findings and not options.exit_zero else 0
     if any(item.name == FAILED for item in findings):
-        return 2
-    return 1 if findings and not options.exit_zero else 0
+        status = 2
+    stream = sys.stderr if copied else sys.stdout
+    terminal = stream.isatty() and not options.output_file
+    color = _colors(options.color, terminal)
+    result = Result(
+        tuple(findings),
+        sources,
+        mended,
+        color,
+        summary=not options.quiet,
+        links=_links(color, terminal),
+        root=os.getcwd(),
+        status=status,
+    )
+    form = options.output_format
+    if options.statistics:
+        from adlint.reports.tally import render
+
+        text = render(result, form)
+    else:
+        text = renderer(form)(result)
+    if options.output_file is None:
+        stream.write(text)
+        return status
+    try:
+        _write(options.output_file, text)
+    except OSError as error:
+        _say(f"{options.output_file}: cannot be written: {error.strerror}")
+        status = 2
+    if not options.quiet:
+        from adlint.reports.summary import summarise
+
+        stream.write(summarise(result) + "\n")
+    return status
+
+
+def _write(file: str, text: str) -> None:
+    """Write a report whole or not at all; to what is no regular file, such as a pipe, write it as it is."""
+    from adlint.files import write_atomically
+
+    data = text.encode("utf-8", "backslashreplace")
+    if os.path.exists(file) and not os.path.isfile(file):
+        with open(file, "wb") as stream:
+            stream.write(data)
+    else:
+        write_atomically(file, data)
 
 
 def _end_of_diff(changed: int, remaining: Iterable[Diagnostic], options: Options) -> int:
@@ -319,6 +430,15 @@ def _colors(wish: str, terminal: bool) -> bool:
     if os.environ.get("FORCE_COLOR"):
         return True
     return terminal and os.environ.get("TERM") != "dumb"
+
+
+def _links(color: bool, terminal: bool) -> bool:
+    """Decide on hyperlinks: none without colours; then FORCE_HYPERLINK, then what the terminal says of itself."""
+    if not color or not (terminal or os.environ.get("FORCE_HYPERLINK")):
+        return False
+    from adlint.reports.hyperlinks import supported
+
+    return supported(os.environ)
 
 
 def _split(values: Iterable[str]) -> tuple[str, ...]:

@@ -56,6 +56,10 @@ class Options:
     diff: bool
     watch: bool
     output_format: str
+    output_file: str | None
+    statistics: bool
+    show_files: bool
+    show_settings: bool
     config: str | None
     stdin_filename: str | None
     force_exclude: bool

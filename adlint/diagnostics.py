@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+HOME = "https://adlint.readthedocs.io"
+
 
 class Severity(Enum):
     """How bad a finding is; chosen by the rule, overridden by the settings."""
@@ -100,7 +102,7 @@ class Diagnostic:
 
 def page(rule: str) -> str:
     """Return the address of the page about a rule, by its name."""
-    return f"https://adlint.readthedocs.io/rules/{rule}"
+    return f"{HOME}/rules/{rule}"
 
 
 def one_line(text: str) -> str:

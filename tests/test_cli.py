@@ -17,6 +17,8 @@ from programs import BAD, GOOD, LINE
 
 from adlint import __version__, cli, linter
 from adlint.catalog import load
+from adlint.config import read
+from adlint.reports import FORMATS
 from adlint.source import Source
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,7 +32,11 @@ def adlint(*arguments: str, folder: Path, data: bytes | str = b"", **env: str) -
         input=data.encode() if isinstance(data, str) else data,
         capture_output=True,
         env={
-            **{key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")},
+            **{
+                key: value
+                for key, value in os.environ.items()
+                if key not in ("NO_COLOR", "FORCE_COLOR", "FORCE_HYPERLINK")
+            },
             "PYTHONPATH": str(ROOT),
             "PYTHONIOENCODING": "utf-8",
             **env,
@@ -99,6 +105,19 @@ def test_rules_are_selected(project: Path) -> None:
         (("check", "--output-format", "xml"), "'xml' is not one of"),
         (("check", "--fxi"), "--fix"),
         (("check", "-", "good.py"), "stands alone"),
+        (("check", "--output-file", "gone/report.txt"), "there is no folder"),
+        (("check", "--output-file", "."), ". is a folder"),
+        (("check", "--output-file", ""), "the name is empty"),
+        (("check", "--diff", "--output-file", "x"), "`--output-file` is about the report, and `--diff` makes none"),
+        (("check", "--diff", "--statistics"), "`--statistics` is about the report, and `--diff` makes none"),
+        (("check", "--statistics", "--output-format", "sarif"), "`--statistics` has the formats text, "),
+        (("check", "--show-files", "--fix"), "`--show-files` lints nothing: `--fix` does not go with it"),
+        (("check", "--show-settings", "--output-file", "x"), "`--show-settings` lints nothing: `--output-file`"),
+        (("check", "--show-files", "--show-settings"), "do not go together"),
+        (("check", "--show-files", "-"), "standard input is none"),
+        (("check", "--show-files", "gone.py"), "gone.py: no such file or folder"),
+        (("check", "--show-settings", "gone.py"), "gone.py: no such file or folder"),
+        (("check", "--show-settings", "train.py", "good.py"), "takes one path"),
         (("rule", "dubble-backward"), "did you mean `double-backward`?"),
         (("chekc",), "No such command"),
     ],
@@ -116,6 +135,167 @@ def test_wrong_settings(project: Path) -> None:
     assert (2, "") == (status, out)
     assert err.endswith("adlint.toml:2: `slect`: unknown key; did you mean `select`?\n")
     assert 1 == err.count("\n")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_report_in_a_file(project: Path, form: str) -> None:
+    """Writes what it would have printed, and prints the summary."""
+    _, expected, _ = adlint("check", "--output-format", form, folder=project)
+    file = project / "report"
+    file.write_text("old")
+    file.chmod(0o600)
+    done = adlint("check", "--output-format", form, "--output-file", "report", folder=project, PYTHONIOENCODING="ascii")
+    assert (1, "Found 1 error (1 fixable with --fix).\n", "") == done
+    assert (expected, 0o600) == (file.read_text(encoding="utf-8"), file.stat().st_mode & 0o777)
+    done = adlint("check", "-q", "--output-format", form, "--output-file", str(file), "good.py", folder=project)
+    assert (0, "", "") == done
+    assert {"good.py", "train.py", "report"} == {path.name for path in project.iterdir()} - {".adlint_cache"}
+
+
+def test_a_report_in_a_file_is_not_for_a_terminal(project: Path) -> None:
+    """Has colours only if they are asked for by name."""
+    adlint("check", "--output-file", "report", folder=project, FORCE_COLOR="")
+    assert "\x1b" not in (project / "report").read_text()
+    adlint("check", "--output-file", "report", "--color", "always", folder=project)
+    assert "\x1b[1;31m" in (project / "report").read_text()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_report_in_a_pipe(project: Path) -> None:
+    """Writes to what is no regular file without putting one in its place."""
+    os.mkfifo(project / "pipe")
+    with subprocess.Popen(["cat", "pipe"], cwd=project, stdout=subprocess.PIPE) as reader:
+        adlint("check", "--output-format", "concise", "--output-file", "pipe", "train.py", folder=project)
+        out, _ = reader.communicate(timeout=60)
+    assert out.startswith(b"train.py:13:5: error")
+    assert (project / "pipe").is_fifo()
+
+
+def test_a_report_file_that_cannot_be_written(project: Path) -> None:
+    """Exits with 2 and one line, and leaves the file as it is."""
+    file = project / "report"
+    file.write_text("old")
+    file.chmod(0o444)
+    status, out, err = adlint("check", "--output-file", "report", folder=project)
+    assert (2, "adlint: error: report: cannot be written: the file is read-only\n") == (status, err)
+    assert ("old", True) == (file.read_text(), out.startswith("Found 1 error"))
+
+
+def test_a_report_of_standard_input_in_a_file(project: Path) -> None:
+    """Keeps standard output for the mended text."""
+    done = adlint("check", "-", "--fix", "--output-file", "report", folder=project, data=BAD)
+    assert (0, GOOD, "Fixed 1 problem.\n") == done
+    assert "Fixed 1 problem.\n" == (project / "report").read_text()
+
+
+def test_statistics(project: Path) -> None:
+    """Counts in place of listing, with the same status."""
+    table = "1  AD101  double-backward  [*]\n[*] fixable with --fix\n"
+    status, out, _ = adlint("check", "--statistics", folder=project)
+    assert (1, table + "Found 1 error (1 fixable with --fix).\n") == (status, out)
+    assert (0, table) == adlint("check", "--statistics", "-q", "--exit-zero", folder=project)[:2]
+    _, out, _ = adlint("check", "--statistics", "--output-format", "json", folder=project)
+    assert [("AD101", 1, 1)] == [(item["code"], item["count"], item["fixable"]) for item in json.loads(out)]
+
+
+def test_the_files_are_shown(project: Path) -> None:
+    """Lists what would be linted, and lints nothing."""
+    (project / "notes.txt").touch()
+    (project / "a\nb.py").touch()
+    (project / "adlint.toml").write_text('extend-exclude = ["good.py"]')
+    assert (0, "a\\nb.py\ntrain.py\n", "") == adlint("check", "--show-files", folder=project)
+    assert (0, "good.py\n", "") == adlint("check", "--show-files", "good.py", folder=project)
+    assert (0, "", "") == adlint("check", "--show-files", "good.py", "--force-exclude", folder=project)
+    assert not (project / ".adlint_cache").exists()
+
+
+SETTINGS = """\
+select = ["graph", "AD2"]
+extend-select = ["scope"]
+ignore = ["AD208"]
+exclude = ["old/", "ä\\u007f\\"#"]
+respect-gitignore = false
+
+[per-file-ignores]
+"tests/*" = ["scope", "AD101"]
+
+[severity]
+eval-without-no-grad = "error"
+AD203 = "off"
+"""
+
+
+def test_the_settings_are_shown(project: Path) -> None:
+    """Shows what holds for a path, as a file that would say the same."""
+    (project / "src").mkdir()
+    file = project / "src" / "adlint.toml"
+    file.write_text(SETTINGS, encoding="utf-8")
+    (project / "src" / "x.py").touch()
+    status, out, err = adlint("check", "--show-settings", "src/x.py", folder=project)
+    assert (0, "", f"# from {file}") == (status, err, out.splitlines()[0])
+    assert out == adlint("check", "--show-settings", "src", folder=project)[1]
+    assert out == adlint("check", "--show-settings", "-", "--stdin-filename", "src/new.py", folder=project)[1]
+    assert "\n#   AD301 eval-without-no-grad: error\n" in out
+    assert "AD203" not in out.partition("# enabled rules")[2]
+    given = read(file)
+    file.write_text(out, encoding="utf-8")
+    assert given == read(file)
+
+
+def test_settings_that_no_file_gives(project: Path) -> None:
+    """Says that the defaults hold, and what the command line makes of them."""
+    _, out, _ = adlint(
+        "check", "--show-settings", "--select", "AD101", "--possible", "--port-to", "burn", folder=project
+    )
+    lines = out.splitlines()
+    assert ["# from no file: the defaults hold", "# --possible", "# --port-to burn", 'select = ["AD101"]'] == lines[:4]
+    assert ["# enabled rules (1):", "#   AD101 double-backward: error"] == lines[-2:]
+
+
+@pytest.mark.parametrize(
+    ("env", "linked"),
+    [
+        ({}, False),
+        ({"FORCE_HYPERLINK": "1"}, False),
+        ({"FORCE_COLOR": "1"}, False),
+        ({"FORCE_COLOR": "1", "TERM": "xterm-kitty"}, False),
+        ({"FORCE_COLOR": "1", "FORCE_HYPERLINK": "1"}, True),
+        ({"FORCE_COLOR": "1", "FORCE_HYPERLINK": "0"}, False),
+    ],
+)
+def test_hyperlinks(project: Path, env: dict[str, str], linked: bool) -> None:
+    """Has none without colours, nor where no terminal is, unless they are asked for."""
+    _, out, _ = adlint("check", "train.py", folder=project, **env)
+    assert linked == ("\x1b]8;;https://adlint.readthedocs.io/rules/double-backward\x1b\\AD101\x1b]8;;\x1b\\" in out)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo terminals")
+@pytest.mark.parametrize(("term", "linked"), [("xterm-kitty", True), ("xterm", False), ("dumb", False)])
+def test_hyperlinks_in_a_terminal(project: Path, term: str, linked: bool) -> None:
+    """Has them where the terminal is known to follow them."""
+    master, slave = os.openpty()
+    unset = (
+        "NO_COLOR",
+        "FORCE_COLOR",
+        "FORCE_HYPERLINK",
+        "TERM_PROGRAM",
+        "VTE_VERSION",
+        "KONSOLE_VERSION",
+        "WT_SESSION",
+        "TMUX",
+        "STY",
+    )
+    subprocess.run(
+        [sys.executable, "-m", "adlint", "check", "--output-format", "concise", "train.py"],
+        cwd=project,
+        stdout=slave,
+        env={**{k: v for k, v in os.environ.items() if k not in unset}, "PYTHONPATH": str(ROOT), "TERM": term},
+        check=False,
+    )
+    os.close(slave)
+    out = os.read(master, 65_536)
+    os.close(master)
+    assert (True, linked) == (b"double-backward" in out, b"\x1b]8;;https://" in out)
 
 
 def test_fix(project: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -9,18 +10,38 @@ from importlib import import_module
 from adlint.diagnostics import Diagnostic, Position
 from adlint.source import Source
 
-FORMATS = ("text", "concise", "json")
+FORMATS = (
+    "text",
+    "concise",
+    "grouped",
+    "json",
+    "json-lines",
+    "sarif",
+    "github",
+    "gitlab",
+    "junit",
+    "rdjson",
+    "markdown",
+)
+COUNTED = ("text", "concise", "grouped", "json", "json-lines", "markdown")
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a run found: findings in their order, the sources that hold them, and how many were mended on the way."""
+    """What a run found: findings in their order, the sources that hold them, and how many were mended on the way.
+
+    `links` asks for hyperlinks on the ids of rules; `root` is the folder that paths are relative to in reports for
+    programs, `status` the exit status that those may name.
+    """
 
     diagnostics: tuple[Diagnostic, ...]
     sources: Mapping[str, Source] = field(default_factory=dict)
     fixed: int = 0
     color: bool = False
     summary: bool = True
+    links: bool = False
+    root: str = os.curdir
+    status: int = 0
 
     def place(self, filename: str, position: Position) -> tuple[int | None, Position]:
         """Return where a position is in its file: in which cell of a notebook, if it is one, and where there."""
@@ -35,5 +56,5 @@ class Result:
 
 def renderer(name: str) -> Callable[[Result], str]:
     """Return the `render` of a format."""
-    render: Callable[[Result], str] = import_module(f"adlint.reports.{name}").render
+    render: Callable[[Result], str] = import_module(f"adlint.reports.{name.replace('-', '_')}").render
     return render

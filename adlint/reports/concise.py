@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from adlint.diagnostics import one_line
 from adlint.reports import Result
+from adlint.reports.hyperlinks import linked
 from adlint.reports.summary import summarise
 
 
@@ -12,7 +13,8 @@ def render(result: Result) -> str:
     `path:cell 3:line:column`, with lines counted in the cell."""
     lines = [
         f"{one_line(result.spelled(item.filename, item.span.start))}: "
-        f"{item.severity.value} {item.code} {item.name}: {one_line(item.message)}"
+        f"{item.severity.value} {linked(item.code, item.url) if result.links else item.code} {item.name}: "
+        f"{one_line(item.message)}"
         for item in result.diagnostics
     ]
     if result.summary:

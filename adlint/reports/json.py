@@ -1,6 +1,7 @@
 """An array of objects, for programs: rows and columns are 1-based and count code points; ends are exclusive.
 
-In a notebook a place has its `cell` too, and rows are counted there; `file_row` is the line of the file.
+In a notebook a place has its `cell` too, and rows are counted there; `file_row` is the line of the file. The text is
+ASCII, so that no encoding of a stream can break it.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from adlint.reports import Result
 
 def render(result: Result) -> str:
     """Return the findings as JSON."""
-    return json.dumps([_finding(item, result) for item in result.diagnostics], indent=2, ensure_ascii=False) + "\n"
+    return json.dumps([finding(item, result) for item in result.diagnostics], indent=2) + "\n"
 
 
-def _finding(item: Diagnostic, result: Result) -> dict[str, Any]:
+def finding(item: Diagnostic, result: Result) -> dict[str, Any]:
+    """Return one finding as an object of JSON."""
     return {
         "code": item.code,
         "name": item.name,

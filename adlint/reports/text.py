@@ -10,6 +10,7 @@ from adlint import fixes
 from adlint.diagnostics import Applicability, Diagnostic, Edit, Fix, Position, Severity, Span, one_line
 from adlint.reports import Result
 from adlint.reports.frames import Row
+from adlint.reports.hyperlinks import linked
 from adlint.reports.summary import summarise
 from adlint.source import Source
 
@@ -50,7 +51,8 @@ class _Page:
         place = one_line(result.spelled(item.filename, item.span.start))
         style = _SEVERITY[item.severity]
         doubt = "" if item.certainty.value == "definite" else f" ({item.certainty.value})"
-        kind = self._paint(f"{item.severity.value} {item.code}", style)
+        code = linked(item.code, item.url) if result.links else item.code
+        kind = self._paint(f"{item.severity.value} {code}", style)
         yield f"{place}: {kind} {self._paint(item.name, _BOLD)}{doubt}: {one_line(item.message)}"
         source = result.sources.get(item.filename)
         if source is None or item.span == _WHOLE:

@@ -18,7 +18,6 @@ from typing import Any, BinaryIO
 from adlint import __version__, linter
 from adlint.catalog import load
 from adlint.config import FILES, Settings
-from adlint.diagnostics import page
 from adlint.explanation import explanation
 from adlint.guard import in_deep_stack
 from adlint.server import actions, answers, wire
@@ -531,7 +530,7 @@ class Session:
         except KeyError:
             raise Refused(wire.INVALID_PARAMS, "unknown rule") from None
         if not self._editor.explains:
-            text = f"{rule.name} ({rule.id}): {rule.summary}. {' '.join(rule.why.split())} {page(rule.name)}"
+            text = f"{rule.name} ({rule.id}): {rule.summary}. {' '.join(rule.why.split())} {rule.url}"
             self._wire.notify("window/showMessage", {"type": INFO, "message": text})
         return explanation(rule, load())
 
