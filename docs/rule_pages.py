@@ -82,7 +82,8 @@ def index(catalog: Catalog) -> str:
         ]
         table = "\n".join(["| id | rule | severity | fix | reported when |", "|---|---|---|---|---|", *rows])
         parts += [f"## {family}", ASKS[family], table]
-    parts.append("```{toctree}\n:hidden:\n:glob:\n\n*\n```")
+    ordered = [rule.name for family in FAMILIES for rule in catalog.rules.values() if rule.family == family]
+    parts.append(fenced("{toctree}", "\n".join([":hidden:", "", *ordered])))
     return "\n\n".join(parts) + "\n"
 
 
@@ -205,7 +206,11 @@ def off(profile: Profile) -> str:
     """Return what keeps a framework from recording, or a dash if its profile knows nothing that does."""
     names = sorted(profile.names("no_grad", "inference_mode") - {""})
     words = names or [word for key in ("inference", "untracked") if (word := profile.terms.get(key))]
-    return ", ".join(f"`{word}`" for word in words) or "-"
+    listed = ", ".join(f"`{word}`" for word in words)
+    if profile.dormant:
+        scopes = ", ".join(f"`{word}`" for word in sorted(profile.names("enable_grad") - {""}))
+        return f"{listed}, and off outside {scopes}"
+    return listed or "-"
 
 
 def silencing(rule: Rule) -> list[str]:
