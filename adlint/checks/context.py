@@ -17,7 +17,6 @@ from adlint.source import Source
 from adlint.tape.facts import Event, Fact, Facts
 
 GRADIENTS = {"backward", "requires_grad_", "enable_grad"}
-URL = "https://adlint.readthedocs.io/rules/"
 Given = ParamSpec("Given")
 Made = TypeVar("Made")
 
@@ -173,7 +172,6 @@ class Context:
             home.span(site),
             related,
             fix,
-            f"{URL}{rule.name}",
         )
 
 
