@@ -23,7 +23,7 @@ LEVELS = [
     {"lower", "outline", "rewrite", "tape", "fixes", "suppressions", "explanation"},
     {"checks"},
     {"linter", "discovery", "cache", "mentions", "follow", "callers"},
-    {"project", "reports"},
+    {"project", "reports", "trace"},
     {"server"},
     {"cli"},
     {"__main__"},
