@@ -1,7 +1,7 @@
 """The catalog as pages: one for each rule, and one that lists them by family. `write(folder)` writes them all.
 
-Texts come from the rules' tables, messages and diffs from running adlint on their wrong examples, and what is said of
-frameworks from their profiles, so that no page says what adlint does not do.
+Texts come from the rules' tables, messages, diffs and drawings of the tape from running adlint on their wrong examples,
+and what is said of frameworks from their profiles, so that no page says what adlint does not do.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from adlint.diagnostics import Applicability, Diagnostic
 from adlint.linter import fix, lint
 from adlint.profiles import Profile
 from adlint.source import Source
+from adlint.trace import Trace, renderer
+from adlint.trace.account import explain
 
 TARGET = "burn"
 """The framework to which the examples of the family `port` are to be ported."""
@@ -56,12 +58,14 @@ def write(folder: Path) -> None:
     """Write all pages, touch none that stays the same, and remove those of rules that are gone."""
     catalog = load()
     pages = {"index.md": index(catalog), **{f"{rule.name}.md": page(rule, catalog) for rule in catalog.rules.values()}}
+    traced = {rule.name: traces(rule, MARK.sub("", rule.bad)) for rule in catalog.rules.values()}
+    pages.update({f"{name}.svg": renderer("svg")(found) for name, found in traced.items() if found})
     folder.mkdir(exist_ok=True)
     for name, text in pages.items():
         file = folder / name
         if not file.is_file() or file.read_text(encoding="utf-8") != text:
             file.write_text(text, encoding="utf-8")
-    for file in folder.glob("*.md"):
+    for file in (*folder.glob("*.md"), *folder.glob("*.svg")):
         if file.name not in pages:
             file.unlink()
 
@@ -99,10 +103,11 @@ def page(rule: Rule, catalog: Catalog) -> str:
         rule.why,
         "## Example",
         "Wrong:",
-        fenced("python" if rule.name != "unreadable-source" else "text", wrong),
+        numbered("python" if rule.name != "unreadable-source" else "text", wrong),
         "Right:",
         fenced("python", right),
         *messages(rule, wrong),
+        *seen(rule, wrong),
         *fixes(rule, wrong, catalog),
         *frameworks(rule, catalog),
         *silencing(rule),
@@ -125,6 +130,33 @@ def messages(rule: Rule, wrong: str) -> list[str]:
         parts += ["Its wordings; words in braces stand for names and lines of your program:"]
         parts.append(fenced("text", "\n".join(others)))
     return parts
+
+
+def seen(rule: Rule, wrong: str) -> list[str]:
+    """Return how the tape came to what it says of the wrong example, drawn and in words."""
+    found = traces(rule, wrong)
+    if not found:
+        return []
+    first = found[0]
+    there = f"{rule.name}.py:{first.place.split(':')[1]}"
+    ported = f" --port-to {TARGET}" if rule.family == "port" else ""
+    told = renderer("text")(found[:1]).partition("\n")[2]
+    return [
+        "## How the tape saw it",
+        f"![What the tape did on the way to {rule.name} in the wrong example]({rule.name}.svg)",
+        f"The same in words, as `adlint explain {there}{ported}` tells it:",
+        fenced("text", told),
+        "What the words and marks mean: [explain](../how-it-works.md#what-the-tape-saw).",
+    ]
+
+
+def traces(rule: Rule, wrong: str) -> list[Trace]:
+    """Return what the tape did on the way to the finding in the wrong example; none for rules that are not its own."""
+    lines = [item.span.start.line for item in findings(rule, wrong) if item.name == rule.name]
+    if rule.family == "meta" or not lines:
+        return []
+    told = explain(Source(f"{rule.name}.py", wrong), settings(rule), lines[0])
+    return [trace for trace in told if trace.rule == rule.name][:1]
 
 
 def fixes(rule: Rule, wrong: str, catalog: Catalog) -> list[str]:
@@ -249,6 +281,11 @@ def fix_word(rule: Rule) -> str:
 def sentence(text: str) -> str:
     """Return a summary as a sentence."""
     return f"{text[:1].upper()}{text[1:]}."
+
+
+def numbered(language: str, text: str) -> str:
+    """Return a block of code with the numbers of its lines."""
+    return fenced(f"{{code-block}} {language}", f":linenos:\n\n{text}")
 
 
 def fenced(language: str, text: str) -> str:

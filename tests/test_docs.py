@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import html
 import os
 import re
 import shlex
@@ -10,11 +11,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import unquote
+from xml.etree import ElementTree as ET
 
 import pytest
 
 from adlint import config
-from adlint.catalog import load
+from adlint.catalog import Rule, load
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -106,6 +109,35 @@ def test_every_page_is_in_the_site(site: Path) -> None:
     assert not re.search(r'<(script|link|img)[^>]+(src|href)="https?:', front)
 
 
+def test_links_within_the_site_lead_somewhere(site: Path) -> None:
+    """Every page, picture and heading that a page refers to is there."""
+    texts = {page: page.read_text(encoding="utf-8") for page in site.rglob("*.html")}
+    marks = {page: set(re.findall(r'\sid="([^"]+)"', text)) for page, text in texts.items()}
+    seen = 0
+    for page, text in texts.items():
+        for link in re.findall(r'\s(?:href|src)="([^"]+)"', text):
+            address, _, mark = html.unescape(link).partition("#")
+            if re.match(r"\w+:", address):
+                continue
+            there = (page.parent / unquote(address.partition("?")[0])).resolve() if address else page
+            there = there / "index.html" if there.is_dir() else there
+            assert there.is_file(), f"{page.relative_to(site)}: {link}"
+            assert not mark or there not in marks or mark in marks[there], f"{page.relative_to(site)}: {link}"
+            seen += 1
+    assert seen > 1000
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule.family != "meta"], ids=lambda rule: rule.name)
+def test_the_tape_is_drawn(site: Path, rule: Rule) -> None:
+    """The page about a rule shows the tape of its wrong example, and tells how to ask for it."""
+    page = (site / "rules" / rule.name / "index.html").read_text(encoding="utf-8")
+    picture = re.search(r'src="(\S+\.svg)"', page[page.index('id="how-the-tape-saw-it"') :])
+    assert picture is not None
+    drawing = (site / "rules" / rule.name / picture[1]).resolve().read_text(encoding="utf-8")
+    assert ET.fromstring(drawing).findtext("{http://www.w3.org/2000/svg}title").startswith(f"{rule.name}.py:")
+    assert re.search(rf">explain</span> <span class=\"pre\">{rule.name}\.py:\d+<", page)
+
+
 def test_configuration_examples_are_read(tmp_path: Path) -> None:
     """Every example of settings is one, alone in a folder with the tables that it names."""
     page = text_of("configuration")
@@ -149,7 +181,8 @@ def test_console_examples_run(tmp_path: Path, name: str) -> None:
             (tmp_path / file).write_text(text, encoding="utf-8")
     for block in CONSOLE.findall(page):
         for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
-            command = re.sub(r"\badlint (?=check|rule)", f"{shlex.quote(sys.executable)} -m adlint ", command, count=1)
+            here = f"{shlex.quote(sys.executable)} -m adlint "
+            command = re.sub(r"\badlint (?=check|rule|explain)", here, command, count=1)
             done = subprocess.run(
                 ["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, env=environment(), check=False
             )
