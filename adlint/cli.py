@@ -66,6 +66,7 @@ def application() -> click.Group:
     import click
 
     from adlint.reports import FORMATS
+    from adlint.trace import FORMATS as TRACES
 
     def flag(*names: str, does: str, **more: Any) -> click.Option:
         return click.Option(names, is_flag=True, help=does, **more)
@@ -120,6 +121,17 @@ def application() -> click.Group:
             help="Explain a rule: why it is one, an example, and how safe its fix is.",
         ),
         click.Command("rules", callback=rules, help="List the rules."),
+        click.Command(
+            "explain",
+            callback=explain,
+            params=[
+                click.Argument(["place"], metavar="FILE:LINE"),
+                form("--format", TRACES, "Form of the account: text, or a picture for Mermaid, Graphviz or a browser."),
+                click.Option(["--config"], metavar="FILE", help="Use this adlint.toml or pyproject.toml."),
+                click.Option(["--port-to"], default="", metavar="FRAMEWORK", help="As for `check`."),
+            ],
+            help="Show what the tape did on the way to a line: FILE:LINE, or FILE:CELL:LINE in a notebook.",
+        ),
         click.Command(
             "server",
             callback=server,
@@ -470,6 +482,37 @@ def rule(name: str) -> int:
     from rich.markdown import Markdown
 
     Console().print(Markdown(text))
+    return 0
+
+
+def explain(place: str, **flags: Any) -> int:
+    """Show what led to a line."""
+    from pathlib import Path
+
+    from adlint.config import ConfigError, Finder, Flags
+    from adlint.project import resolver
+    from adlint.source import Source, Unreadable
+    from adlint.trace import renderer
+    from adlint.trace.account import explain as account
+    from adlint.trace.place import WrongPlace, parse
+
+    try:
+        where = parse(place)
+        finder = Finder(Path(flags["config"]) if flags["config"] else None, Flags((), (), (), False, flags["port_to"]))
+        settings = finder.of(Path(where.path).absolute().parent)
+        source = Source.read(where.path)
+        line = where.line_in(source)
+        traces = account(source, settings, line, resolver(where.path, settings))
+    except (ConfigError, WrongPlace) as error:
+        _say(str(error))
+        return 2
+    except Unreadable as error:
+        _say(f"{where.path}:{error.position.line}:{error.position.column}: {error.message}")
+        return 2
+    if traces:
+        sys.stdout.write(renderer(flags["format"])(traces))
+    else:
+        _say(f"{place}: nothing happens on the tape here", "info")
     return 0
 
 

@@ -23,11 +23,13 @@ from adlint.catalog import load
 from adlint.config import Settings
 from adlint.diagnostics import Certainty, Diagnostic, Position, Span
 from adlint.profiles import Profile
-from adlint.source import Source
+from adlint.source import Source, Unreadable
 
 if TYPE_CHECKING:
+    from adlint.checks import Behind
     from adlint.program import Function, Program
-    from adlint.tape.facts import Facts
+    from adlint.tape.facts import Fact, Facts
+    from adlint.tape.log import Happening
     from adlint.tape.resolver import Resolver
 
 ROUNDS = 10
@@ -43,6 +45,17 @@ class FixResult:
     text: str
     applied: tuple[Diagnostic, ...]
     remaining: tuple[Diagnostic, ...]
+
+
+@dataclass(frozen=True)
+class Account:
+    """One run of a program by the rules of a framework: how its paths ended, and the fact behind each finding."""
+
+    program: Program
+    others: tuple[Program, ...]
+    profile: Profile
+    ends: tuple[Happening, ...]
+    findings: tuple[tuple[Diagnostic, Fact], ...]
 
 
 @dataclass(frozen=True)
@@ -115,6 +128,19 @@ def fix(
             applied += made
             refused.clear()
     return FixResult(source.text, tuple(applied), tuple(now.shown))
+
+
+def accounts(source: Source, settings: Settings, resolver: Resolver | None = None) -> list[Account]:
+    """Run a text once more and keep a log; return what happened, with all findings whatever the settings say.
+
+    Raises `Unreadable` for a text that is no program.
+    """
+    kept: list[Account] = []
+    profiles = relevant(source.text, settings.profiles.values())
+    found = _analyse(source, profiles, settings.target, resolver, kept)
+    if error := next((item for item in found if item.name == UNREADABLE), None):
+        raise Unreadable(error.message, error.span.start)
+    return kept
 
 
 def relevant(text: str, profiles: Iterable[Profile]) -> tuple[Profile, ...]:
@@ -222,8 +248,13 @@ def _order(item: Diagnostic) -> tuple[Span, str, str]:
 
 
 def _analyse(
-    source: Source, profiles: Sequence[Profile], target: Profile | None, resolver: Resolver | None
+    source: Source,
+    profiles: Sequence[Profile],
+    target: Profile | None,
+    resolver: Resolver | None,
+    kept: list[Account] | None = None,
 ) -> list[Diagnostic]:
+    """Return all findings of a text by the rules of some frameworks; `kept` takes the accounts of the runs."""
     from adlint.callers import judged
     from adlint.checks import check
     from adlint.lower import CannotRead, in_deep_stack, lower
@@ -235,14 +266,18 @@ def _analyse(
         found: list[Diagnostic] = []
         left_out: dict[Function, None] = {}
         for profile in profiles:
-            facts = run(program, profile, resolver or NOTHING)
-            reported = check(facts, program, source, load(), profile)
+            behind: Behind = {}
+            facts = run(program, profile, resolver or NOTHING, logged=kept is not None)
+            reported = check(facts, program, source, load(), profile, behind)
             told = {(d.name, d.span) for d in found}
             reported = [d for d in reported if (d.name, d.span) not in told]
-            found += judged(reported, program, source, profile, resolver or NOTHING)
+            reported = judged(reported, program, source, profile, resolver or NOTHING)
+            found += reported
+            if kept is not None:
+                kept.append(_account(program, profile, facts, reported, behind))
             left_out.update(dict.fromkeys(facts.left_out))
             if target is not None and target is not profile:
-                found += _ported(facts, program, source, profile, target, resolver or NOTHING)
+                found += _ported(facts, program, source, profile, target, resolver or NOTHING, kept)
         if left_out:
             found.append(_partly(left_out, program))
         found.sort(key=_order)
@@ -255,16 +290,33 @@ def _analyse(
 
 
 def _ported(
-    facts: Facts, program: Program, source: Source, profile: Profile, target: Profile, resolver: Resolver
+    facts: Facts,
+    program: Program,
+    source: Source,
+    profile: Profile,
+    target: Profile,
+    resolver: Resolver,
+    kept: list[Account] | None,
 ) -> list[Diagnostic]:
     """Return what works by a program's own profile, as `facts` say, and not by that of another framework."""
-    from adlint.checks import check_port
+    from adlint.checks import Behind, check_port
     from adlint.tape.run import run
 
-    rules = profile.under(target)
-    there = run(program, rules, resolver)
-    unscoped = run(program, rules.without_scopes(), resolver) if target.grows else None
-    return check_port(facts, there, unscoped, program, source, load(), profile, target)
+    rules, logged, behind = profile.under(target), kept is not None, Behind()
+    there = run(program, rules, resolver, logged=logged)
+    unscoped = run(program, rules.without_scopes(), resolver, logged=logged) if target.grows else None
+    found = check_port(facts, there, unscoped, program, source, load(), profile, target, behind)
+    if kept is not None:
+        ends = [*facts.ends, *there.ends, *(unscoped.ends if unscoped else ())]
+        kept.append(_account(program, rules, replace(there, ends=ends), found, behind))
+    return found
+
+
+def _account(
+    program: Program, profile: Profile, facts: Facts, reported: Iterable[Diagnostic], behind: Behind
+) -> Account:
+    findings = tuple((item, behind[item.name, item.span]) for item in reported)
+    return Account(program, facts.others, profile, tuple(facts.ends), findings)
 
 
 def _is_newer(source: Source) -> bool:

@@ -22,7 +22,7 @@ from adlint.cache import Cache
 from adlint.config import Finder, Settings
 from adlint.follow import LARGEST, Follower, Project
 from adlint.source import Source
-from adlint.tape.resolver import NOTHING
+from adlint.tape.resolver import NOTHING, Nothing
 
 MARK = re.compile(r"[ \t]*# want: ([\w-]+)[ \t]*$", re.M)
 FOLDERS = sorted(path for path in (Path(__file__).parent / "projects").iterdir() if path.is_dir())
@@ -315,3 +315,16 @@ def test_nothing_to_follow() -> None:
     assert NOTHING.identity("a.py") == "a.py"
     assert (NOTHING.find("a.py", "b"), NOTHING.submodule("b", "c"), NOTHING.program("b")) == (None, None, None)
     assert (NOTHING.names("b", "c"), NOTHING.callers("a.py", "f")) == (False, ())
+
+
+def test_a_project_too_large_silences_only_what_depends_on_callers() -> None:
+    """A finding that no caller could change is reported, though nobody can tell who the callers are."""
+
+    class TooLarge(Nothing):
+        def callers(self, path: str, name: str) -> tuple[str, ...] | None:
+            return None
+
+    text = (
+        "import torch\nx = torch.ones(3, requires_grad=True)\nloss = (x * x).sum()\nloss.backward()\nloss.backward()\n"
+    )
+    assert [item.name for item in linter.lint(Source("train.py", text), resolver=TooLarge())] == ["double-backward"]

@@ -23,7 +23,7 @@ LEVELS = [
     {"lower", "outline", "rewrite", "tape", "fixes", "suppressions"},
     {"checks"},
     {"linter", "discovery", "cache", "mentions", "follow", "callers"},
-    {"project", "reports", "watching"},
+    {"project", "reports", "trace", "watching"},
     {"server"},
     {"cli"},
     {"__main__"},

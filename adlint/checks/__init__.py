@@ -8,18 +8,28 @@ from dataclasses import replace
 from adlint.catalog import Catalog, Rule
 from adlint.checks import graph, port, scope, slots
 from adlint.checks.context import Context
-from adlint.diagnostics import Diagnostic
+from adlint.diagnostics import Diagnostic, Span
 from adlint.profiles import Profile
 from adlint.program import Node, Program, walk_all
 from adlint.rewrite import Rewriter, Sealed
 from adlint.source import Source
 from adlint.tape.facts import Event, Fact, Facts
 
+Behind = dict[tuple[str, Span], Fact]
+"""The facts behind findings, by rule and place."""
 FAMILIES = {"graph": graph, "slots": slots, "scope": scope, "port": port}
 
 
-def check(facts: Facts, program: Program, source: Source, catalog: Catalog, profile: Profile) -> list[Diagnostic]:
-    """Return what all rules report of a program, in the order of the text, possible findings included.
+def check(
+    facts: Facts,
+    program: Program,
+    source: Source,
+    catalog: Catalog,
+    profile: Profile,
+    behind: Behind | None = None,
+) -> list[Diagnostic]:
+    """Return what all rules report of a program, in the order of the text, possible findings included; `behind` takes
+    what they come from.
 
     What happened in another file is reported there. Where a cause lies in another file, the finding has no fix.
     """
@@ -38,6 +48,7 @@ def check(facts: Facts, program: Program, source: Source, catalog: Catalog, prof
             context = Context(program, replace(facts, found=some), profile, rewriter, source, others)
             reported = [d for d in _report(context, catalog) if d.filename == program.filename]
             found += [d for d in reported if (d.name, d.span) not in known]
+            _remember(context, behind)
     return sorted(found, key=lambda d: (d.span, d.code))
 
 
@@ -50,6 +61,7 @@ def check_port(
     catalog: Catalog,
     profile: Profile,
     target: Profile,
+    behind: Behind | None = None,
 ) -> list[Diagnostic]:
     """Return what works in a program's own framework, by `facts`, and not by the rules of another one, by `there`, and
     what is recorded in one without scopes, by `unscoped`."""
@@ -60,7 +72,15 @@ def check_port(
         return []
     rewriter = Rewriter(source.text, program)
     context = Context(program, replace(facts, found=here), profile, rewriter, source, target=target)
-    return sorted(_report(context, catalog), key=lambda d: (d.span, d.code))
+    found = sorted(_report(context, catalog), key=lambda d: (d.span, d.code))
+    _remember(context, behind)
+    return found
+
+
+def _remember(context: Context, behind: Behind | None) -> None:
+    if behind is not None:
+        for one, fact in context.reported:
+            behind.setdefault((one.name, one.span), fact)
 
 
 def _report(context: Context, catalog: Catalog) -> list[Diagnostic]:

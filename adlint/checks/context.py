@@ -36,7 +36,8 @@ def attempted(build: Callable[Given, Made | None]) -> Callable[Given, Made | Non
 
 @dataclass(slots=True)
 class Context:
-    """One file being checked, the others that its facts involve, and the framework `target` that it is ported to."""
+    """One file being checked, the others that its facts involve, the framework `target` that it is ported to, and the
+    facts behind what has been reported."""
 
     program: p.Program
     facts: Facts
@@ -45,6 +46,7 @@ class Context:
     source: Source
     others: tuple[p.Program, ...] = ()
     target: Profile | None = None
+    reported: list[tuple[Diagnostic, Fact]] = field(default_factory=list)
     parents: dict[p.Node, p.Node] = field(default_factory=dict)
     homes: dict[p.Node, p.Program] = field(default_factory=dict)
 
@@ -162,7 +164,7 @@ class Context:
         """Return the report of a fact."""
         certainty = Certainty.DEFINITE if fact.definite else Certainty.POSSIBLE
         home = self.home(site)
-        return Diagnostic(
+        made = Diagnostic(
             rule.id,
             rule.name,
             message,
@@ -173,6 +175,8 @@ class Context:
             related,
             fix,
         )
+        self.reported.append((made, fact))
+        return made
 
 
 def visible(context: Context, expression: p.Node, from_place: p.Node, at: p.Node) -> bool:

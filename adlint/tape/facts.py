@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from adlint import program as p
 from adlint.tape.values import Key
+
+if TYPE_CHECKING:
+    from adlint.tape.log import Happening
 
 Guard = tuple[Key, bool]
 Turn = tuple[tuple[int, int], ...]
@@ -28,6 +32,7 @@ class Event:
     outermost first. `guards` are the undecided conditions it depends on. `subject` is the expression it happened to.
     Two events of one `moment` have no backward, step or clear between them. A backward that was `asked` to keep its
     graph has the flag itself; a `whole` one adds the gradient of a loss to every slot, without a seed or a choice.
+    `path` is what had happened before, if a log is kept.
     """
 
     kind: str
@@ -43,12 +48,13 @@ class Event:
     asked: bool = False
     whole: bool = True
     moment: int = 0
+    path: Happening | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
     """A predicate found true of an event; `causes` are the earlier events, the most telling one first. `midway` are the
-    loops that the path enters after their first turn."""
+    loops that the path enters after their first turn. `path` is what had happened until then, if a log is kept."""
 
     kind: str
     event: Event
@@ -58,6 +64,7 @@ class Fact:
     owner: str = ""
     details: tuple[tuple[str, object], ...] = ()
     midway: frozenset[int] = frozenset()
+    path: Happening | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(slots=True)
@@ -75,6 +82,8 @@ class Facts:
     """The other programs that were entered: events may lie in them."""
     left_out: list[p.Function] = field(default_factory=list)
     """The functions that nobody calls and that were not run, because the file's budget was used up."""
+    ends: list[Happening] = field(default_factory=list)
+    """What happened on the paths that were run to their ends, if a log is kept."""
 
     def loop_between(self, first: Event, second: Event) -> p.Node | None:
         """Return the loop that turned between two events, if one did."""

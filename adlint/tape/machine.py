@@ -17,6 +17,7 @@ from adlint.tape.abroad import A_CALL, Abroad
 from adlint.tape.facts import Event, Fact, Facts
 from adlint.tape.graph import Node
 from adlint.tape.ledger import Ledger
+from adlint.tape.log import Happening
 from adlint.tape.resolver import Abandoned
 from adlint.tape.state import Outcome, State, Store
 from adlint.tape.values import Closure, Key, Linear, Object, Ref, Unknown, Value
@@ -196,6 +197,8 @@ class Machine:
     scaled: dict[int, Key] = field(default_factory=dict)
     means: set[int] = field(default_factory=set)
     abroad: Abroad = field(default_factory=Abroad)
+    logged: bool = False
+    """Whether paths keep a log of what happens on them."""
 
     def fresh(self) -> int:
         """Return a new identity, the same one when a path is replayed."""
@@ -351,6 +354,8 @@ class Machine:
             scope,
             joint,
         )
+        if self.logged:
+            self.log(state, "made", site, (identity,))
         return identity
 
     def _origins(self, node: int) -> frozenset[int]:
@@ -371,7 +376,19 @@ class Machine:
         return record.requires_grad is not False
 
     def event(self, state: State, kind: str, site: p.Node, subject: p.Node | None = None, **more: Any) -> Event:
-        return Event(kind, site, state.calls, frozenset(state.guards), subject, state.turn, **more)
+        return Event(kind, site, state.calls, frozenset(state.guards), subject, state.turn, path=state.log, **more)
+
+    def log(
+        self, state: State, kind: str, site: p.Node | None, nodes: tuple[int, ...] = (), was: str = "", now: str = ""
+    ) -> None:
+        """Add to the log of a path, if one is kept; what is only tried out is no part of it."""
+        if self.logged and not state.muted:
+            last = state.log
+            number = 0 if last is None else last.number + 1
+            here, scope = state.recording, state.scope
+            state.log = Happening(
+                kind, site, nodes, was, now, state.turn, state.calls, here, scope, self.nodes, number, last
+            )
 
     def note(self, state: State, fact: Fact) -> None:
         """Keep a fact, the definite one where it is noted on several paths."""
@@ -382,7 +399,7 @@ class Machine:
         held = self.noted.get(key)
         midway = frozenset(mark for mark, _ in state.turn if mark in self.loops and self.loops[mark].midway(state))
         if held is None or (fact.definite and not held.definite):
-            self.noted[key] = replace(fact, midway=midway)
+            self.noted[key] = replace(fact, midway=midway, path=state.log)
         elif fact.definite is held.definite and not midway >= held.midway:
             self.noted[key] = replace(held, midway=held.midway & midway)
 

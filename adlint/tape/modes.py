@@ -76,6 +76,7 @@ def of_module(m: Machine, state: State, receiver: Ref, given: calls.Arguments, t
     if flag is not None:
         mode = None if _saved(flag) else conditions.decided(m, state, flag)
     event = _event(m, state, site)
+    m.log(state, "mode", site, now=_called(mode))
     sure = flag is None or isinstance(flag, Const)
     _put(m, state, receiver, mode, event if sure else None, set())
     if mode and sure:
@@ -116,6 +117,7 @@ def of_unknown(m: Machine, state: State, base: Key, given: calls.Arguments, trai
     if flag is not None:
         mode = None if _saved(flag) else conditions.decided(m, state, flag)
     event = _event(m, state, site) if flag is None or isinstance(flag, Const) else None
+    m.log(state, "mode", site, now=_called(mode))
     base = unwrapped(m, base)
     if (mode is not False or event is None) and not _is_path(base):
         for net in m.moded:
@@ -164,7 +166,11 @@ def nearness(first: Event, second: Event) -> int:
 
 def _event(m: Machine, state: State, site: p.Node) -> Event:
     """Return the event of a switch, the same one whatever the conditions were, so that paths meet again."""
-    return Event("mode", site, state.calls, frozenset(), turn=state.turn)
+    return Event("mode", site, state.calls, frozenset(), turn=state.turn, path=state.log)
+
+
+def _called(mode: bool | None) -> str:
+    return {True: "training", False: "evaluation", None: "unknown"}[mode]
 
 
 def _saved(flag: Value) -> bool:

@@ -29,9 +29,13 @@ def backward(
         return
     start = m.event(state, kind, site, subject, root=roots[0], object=roots)
     if cuts.passes_over(m, state, roots, start):
+        m.log(state, kind, site, roots)
+        m.log(state, "refused", site, roots)
         trains(m, state, site)
         return
     if any(m.nodes[n].requires_grad is False for n in roots):
+        m.log(state, kind, site, roots)
+        m.log(state, "refused", site, roots)
         state.crashed = True
         return
     now = state.store.get(("moment", 0), 0)
@@ -43,9 +47,11 @@ def backward(
     m.burn(len(walk.nodes))
     m.walked.update(walk.nodes)
     m.walked.update(roots)
+    m.log(state, kind, site, walk.nodes)
     keeping.rewalked(m, state, walk.nodes)
     terms.backpropagated(m, state, roots)
     if _refused(m, state, event, walk, now):
+        m.log(state, "refused", site, walk.nodes)
         retention.walked(m, state, event, walk)
         return
     _counted_again(m, state, event, walk)
@@ -59,9 +65,10 @@ def backward(
         for n in roots:
             state.store[("walked", n)] = event
     elif m.profile.consume != "never":
-        for n in walk.nodes:
-            if m.nodes[n].kind != "leaf" and ("freed", n) not in state.store:
-                state.store[("freed", n)] = event
+        freed = tuple(n for n in walk.nodes if m.nodes[n].kind != "leaf" and ("freed", n) not in state.store)
+        m.log(state, "freed", site, freed)
+        for n in freed:
+            state.store[("freed", n)] = event
     if kind == "grad":
         return
     modes.walked(m, state, event, walk.nodes, walk.leaves)
@@ -76,7 +83,9 @@ def backward(
         m.ledger.met(event, slot)
         updates.filled(m, state, one, slot, event)
         clips.filled(m, state, one, slot, event)
-        state.store[("slot", one)] = slots.fill(slot, event, scaler)
+        filled = slots.fill(slot, event, scaler)
+        m.log(state, "slot", site, (one,), slot.status, filled.status)
+        state.store[("slot", one)] = filled
 
 
 def _passes(m: Machine, state: State, event: Event, walk: Walk) -> None:
@@ -173,6 +182,7 @@ def _outdated(m: Machine, state: State, event: Event, walk: Walk, node: int, lea
     kind = {"here": "step-between", "carried": "carried-graph", "stale": "stale-forward"}[place(m, node, update, event)]
     definite = chained(update.guards, event.guards)
     details = (("outdated", leaf), *_surroundings(m, kind, update, event, walk))
+    m.log(state, "outdated", event.site, (node, leaf))
     if kind == "carried-graph" and not (definite and dict(details).get("holders")):
         return False
     m.note(state, Fact(kind, event, (update,), definite, m.nodes[node].site, details=details))

@@ -25,16 +25,18 @@ from adlint.tape.facts import Event, Fact, Facts
 from adlint.tape.graph import ancestors
 from adlint.tape.machine import Exhausted, Machine, Stopped
 from adlint.tape.resolver import NOTHING, Resolver
-from adlint.tape.state import State
+from adlint.tape.state import Outcome, State
 from adlint.tape.values import Class, Closure, Ref, Value
 
 
-def run(program: p.Program, profile: Profile, resolver: Resolver = NOTHING, focus: str = "") -> Facts:
+def run(
+    program: p.Program, profile: Profile, resolver: Resolver = NOTHING, focus: str = "", *, logged: bool = False
+) -> Facts:
     """Return the facts of a program under a framework; imports lead where the resolver says.
 
-    With a `focus`, it is the facts in that other file that matter.
+    With a `focus`, it is the facts in that other file that matter. If `logged`, they come with what led to them.
     """
-    m = Machine(program, profile, abroad=Abroad(resolver, focus=focus))
+    m = Machine(program, profile, abroad=Abroad(resolver, focus=focus), logged=logged)
     here = resolver.identity(program.filename)
     m.abroad.frames[here], m.abroad.paths[0] = 0, here
     state = _module(m)
@@ -61,6 +63,7 @@ def _module(m: Machine) -> State:
     retention.left(m, outcomes)
     _close(m, "")
     _dropped(m, ended)
+    _ended(m, outcomes)
     if ended:
         return ended[0]
     m.refuel()
@@ -176,6 +179,7 @@ def _call(
         outcomes = []
     retention.left(m, outcomes)
     _dropped(m, [o.state for o in outcomes])
+    _ended(m, outcomes)
     for outcome in outcomes:
         retention.outlives(m, outcome.state, start, receiver)
         if outcome.value is not None:
@@ -202,6 +206,10 @@ def _left_out(m: Machine, nodes: Iterable[p.Node]) -> bool:
 def _dropped(m: Machine, states: list[State]) -> None:
     """Remember that paths were dropped, on which a step may have been taken."""
     m.ledger.blind = m.ledger.blind or any(state.partial for state in states)
+
+
+def _ended(m: Machine, outcomes: Iterable[Outcome]) -> None:
+    m.facts.ends += [o.state.log for o in outcomes if o.state.log is not None]
 
 
 def receiver_class(state: State, receiver: Ref) -> Ref:

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adlint import program as p
 from adlint.tape.facts import Event, Guard, Turn
 from adlint.tape.slots import Slot
 from adlint.tape.values import Const, Key, Linear, Object, Ref, Unknown, Value
+
+if TYPE_CHECKING:
+    from adlint.tape.log import Happening
 
 CLEAN = Slot()
 
@@ -73,7 +76,7 @@ def written(left: Store, right: Store) -> Iterator[Any]:
 @dataclass(slots=True)
 class State:
     """The mutable state of one path; `fork` before going two ways. `partial`: a path beside it was dropped; `awaited`:
-    exceptions of the program's own that the code around is ready for.
+    exceptions of the program's own that the code around is ready for; `log`: what has happened, if that is kept.
 
     `base` holds what modules of the project define that were imported: one dictionary for all paths, read where
     `store` has no entry.
@@ -97,6 +100,7 @@ class State:
     statement: p.Statement | None = None
     awaited: tuple[Value, ...] = ()
     base: dict[Any, Any] = field(default_factory=dict)
+    log: Happening | None = None
 
     def fork(self) -> State:
         """Return an independent copy."""
@@ -119,6 +123,7 @@ class State:
             self.statement,
             self.awaited,
             self.base,
+            self.log,
         )
 
     def become(self, other: State) -> None:
@@ -129,6 +134,7 @@ class State:
         self.forwards, self.muted, self.crashed = other.forwards, other.muted, other.crashed
         self.entry = other.entry
         self.statement, self.partial, self.awaited = other.statement, other.partial, other.awaited
+        self.log = other.log
 
     def get(self, key: Any) -> Any:
         """Return a name, a frame's parent or the like, also from imported modules."""

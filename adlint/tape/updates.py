@@ -30,6 +30,7 @@ def step(m: Machine, state: State, optimizer: Value, site: p.Node, subject: p.No
     thing = state.object(optimizer)
     event = m.event(state, "step", site, subject, object=key_of(optimizer))
     state.store[("stepped", 0)] = passes.trains(m, state, site)
+    m.log(state, "step", site)
     retention.touched(m, state)
     if isinstance(thing, Optimizer) and thing.leaves is not None:
         owned = library.expand(m, state, thing.leaves)
@@ -101,7 +102,12 @@ def _apply(m: Machine, state: State, one: int, event: Event, applier: Key, exact
         return
     elif slot.wiped is not None:
         _wiped(m, state, one, slot.wiped, event)
-    state.store[("slot", one)] = slots.apply(slot, event, applier)
+    _put(m, state, one, slots.apply(slot, event, applier), event.site)
+
+
+def _put(m: Machine, state: State, leaf: int, slot: slots.Slot, site: p.Node) -> None:
+    m.log(state, "slot", site, (leaf,), state.slot(leaf).status, slot.status)
+    state.store[("slot", leaf)] = slot
 
 
 def _alone(m: Machine, state: State, slot: slots.Slot, step: Event, exact: bool) -> bool:
@@ -225,8 +231,9 @@ def clear(m: Machine, state: State, leaves: frozenset[int] | None, site: p.Node,
     subject = site.function.value if isinstance(site, p.Call) and isinstance(site.function, p.Attribute) else None
     owner = None if receiver is None else key_of(receiver)
     event = m.event(state, "clear", site, subject, object=owner, moment=passes.moment(m, state))
+    m.log(state, "clear", site)
     for one in wide:
-        state.store[("slot", one)] = slots.clear(state.slot(one), event, state.store.get(("phase", 0), 0))
+        _put(m, state, one, slots.clear(state.slot(one), event, state.store.get(("phase", 0), 0)), site)
         state.store.pop(("alias", one), None)
 
 
@@ -245,7 +252,7 @@ def overwrite(m: Machine, state: State, leaves: frozenset[int], site: p.Node) ->
     retention.touched(m, state)
     event = m.event(state, "clear", site, moment=passes.moment(m, state))
     for one in library.expand(m, state, leaves):
-        state.store[("slot", one)] = slots.overwrite(state.slot(one), event)
+        _put(m, state, one, slots.overwrite(state.slot(one), event), site)
         state.store.pop(("alias", one), None)
 
 
@@ -280,6 +287,7 @@ def update_in_place(m: Machine, state: State, target: Value, values: Iterable[Va
     if not leaves:
         return
     event = m.event(state, "update", site, object=("update", site))
+    m.log(state, "update", site)
     retention.touched(m, state)
     unseen = isinstance(target, Leaves) and target.data
     if unseen or state.recording != "on":
